@@ -1,0 +1,126 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace belljar {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+    if (this != &other) {
+        reset();
+        number_ = other.release();
+    }
+    return *this;
+}
+
+int Fd::release() { return std::exchange(number_, -1); }
+
+void Fd::reset() {
+    if (number_ >= 0) {
+        ::close(number_);
+        number_ = -1;
+    }
+}
+
+Result<PidFd> PidFd::open(pid_t child) {
+    const long number = ::syscall(SYS_pidfd_open, child, 0);
+    if (number < 0) {
+        return fail(system_error("pidfd_open"));
+    }
+    return PidFd(child, Fd(static_cast<int>(number)));
+}
+
+Result<void> PidFd::signal(int number) const {
+    if (::syscall(SYS_pidfd_send_signal, fd_.get(), number, nullptr, 0) != 0) {
+        return fail(system_error("pidfd_send_signal"));
+    }
+    return {};
+}
+
+Result<int> PidFd::wait() const {
+    int status = 0;
+    pid_t reaped = -1;
+    do {
+        reaped = ::waitpid(pid_, &status, __WALL);
+    } while (reaped < 0 && errno == EINTR);
+    if (reaped < 0) {
+        return fail(system_error("waitpid"));
+    }
+    return status;
+}
+
+Result<Pipe> make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return fail(system_error("pipe2"));
+    }
+    return Pipe{.read_end = Fd(ends[0]), .write_end = Fd(ends[1])};
+}
+
+Result<Fd> make_sealed_file(const std::string& name, std::string_view content) {
+    Fd file(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!file.valid()) {
+        return fail(system_error("memfd_create"));
+    }
+    BJ_TRY_VOID(write_all(file, content));
+    if (::lseek(file.get(), 0, SEEK_SET) != 0) {
+        return fail(system_error("lseek"));
+    }
+    constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
+        return fail(system_error("F_ADD_SEALS"));
+    }
+    return file;
+}
+
+Result<void> write_all(const Fd& fd, std::string_view data) {
+    while (!data.empty()) {
+        const ssize_t written = ::write(fd.get(), data.data(), data.size());
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return fail(system_error("write"));
+        }
+        data.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<std::string> read_all(const Fd& fd, Bytes limit) {
+    std::string content;
+    std::array<char, 65536> buffer{};
+    while (true) {
+        const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+        if (count < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return fail(system_error("read"));
+        }
+        if (count == 0) {
+            return content;
+        }
+        content.append(buffer.data(), static_cast<std::size_t>(count));
+        if (content.size() > limit.count) {
+            return fail(ErrorCode::TooLarge, "larger than the limit of " + format_bytes(limit));
+        }
+    }
+}
+
+Result<std::string> read_file(const std::string& path, Bytes limit) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file.valid()) {
+        return fail(system_error("open " + path));
+    }
+    return read_all(file, limit);
+}
+
+}  // namespace belljar

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace belljar {
+
+// Bytes of the valid UTF-8 character at the front of `text`; 0 if there is none.
+[[nodiscard]] std::size_t utf8_character_length(std::string_view text);
+
+[[nodiscard]] bool is_valid_utf8(std::string_view text);
+
+// Every byte that is not part of valid UTF-8 becomes U+FFFD; valid text is returned unchanged.
+[[nodiscard]] std::string make_valid_utf8(std::string_view text);
+
+}  // namespace belljar

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "execution/limits.h"
+#include "execution/request.h"
+#include "execution/result.h"
+
+namespace belljar::engine {
+
+// What this installation is and allows, for get_sandbox_info and for people.
+struct SandboxInfo {
+    struct Runner {
+        std::string language{};
+        std::vector<std::string> aliases{};
+        std::string version{};
+    };
+
+    std::string version{};
+    std::vector<Runner> runners{};
+    execution::Limits default_limits{};
+    execution::Limits maximum_limits{};
+    execution::Isolation isolation{};
+};
+
+// The seam between the protocols and the engine. Protocol layers know nothing else of what is below.
+class Executor {
+   public:
+    Executor() = default;
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+    virtual ~Executor() = default;
+
+    // One run in a jar of its own. An Error means that Belljar refused or could not; whatever the
+    // guest did is in the RunResult.
+    virtual Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                                       CancellationPtr cancellation) = 0;
+    [[nodiscard]] virtual SandboxInfo info() const = 0;
+};
+
+}  // namespace belljar::engine

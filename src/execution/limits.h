@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+
+namespace belljar::execution {
+
+// What one run may use. The kernel enforces each of these; defaults are the product's own.
+struct Limits {
+    Duration timeout = std::chrono::seconds(30);
+    Bytes memory = mebibytes(256);
+    // Share of a core that the jar keeps when others compete; idle cores may be used beyond it.
+    double cpu = 0.5;
+    std::uint32_t processes = 64;
+    Bytes output = mebibytes(1);       // kept per stream; more is counted and dropped
+    Bytes output_flood = mebibytes(64);  // written per stream before the run is ended
+    Bytes tmp = mebibytes(64);
+    Bytes workspace = gibibytes(1);
+};
+
+}  // namespace belljar::execution

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+namespace belljar::execution {
+
+// One run as a caller asked for it, before policy has looked at it.
+struct RunRequest {
+    std::string code{};
+    std::string language = "python";
+    std::optional<Duration> timeout{};
+    std::optional<Bytes> memory{};
+    std::string stdin_text{};
+    std::vector<std::string> arguments{};
+    std::map<std::string, std::string> environment{};
+    std::map<std::string, std::string> files{};  // path below /workspace -> content
+};
+
+}  // namespace belljar::execution

@@ -1,0 +1,31 @@
+#include "execution/result.h"
+
+namespace belljar::execution {
+
+std::string_view name_of(Status status) {
+    switch (status) {
+        case Status::Ok:
+            return "ok";
+        case Status::Error:
+            return "error";
+        case Status::Timeout:
+            return "timeout";
+        case Status::Memory:
+            return "memory";
+        case Status::Processes:
+            return "processes";
+        case Status::Disk:
+            return "disk";
+        case Status::Output:
+            return "output";
+        case Status::Killed:
+            return "killed";
+        case Status::Denied:
+            return "denied";
+        case Status::Cancelled:
+            return "cancelled";
+    }
+    return "error";
+}
+
+}  // namespace belljar::execution

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace belljar::execution {
+
+// What became of a run, decided by outcome/verdict.cpp from our own records and kernel counters.
+enum class Status {
+    Ok,
+    Error,
+    Timeout,
+    Memory,
+    Processes,
+    Disk,
+    Output,
+    Killed,
+    Denied,
+    Cancelled,
+};
+
+[[nodiscard]] std::string_view name_of(Status status);
+
+// One output stream as it is given to the caller: the beginning and the end if it was too long.
+struct CapturedStream {
+    std::string text{};
+    bool truncated = false;
+    std::uint64_t bytes = 0;  // written by the guest, kept or not
+};
+
+// A rich value: one representation per MIME type, each as JSON text.
+struct Output {
+    std::map<std::string, std::string> bundle{};
+};
+
+struct ProducedFile {
+    std::string name{};
+    std::uint64_t size = 0;
+    std::string mime{};
+    std::string sha256{};
+    std::string url{};
+    std::string uri{};
+};
+
+// An error raised by the guest's own code.
+struct GuestError {
+    std::string type{};
+    std::string message{};
+    std::optional<int> line{};
+    std::optional<std::string> traceback{};
+};
+
+// Something the guest tried and was refused, in words a model can act on.
+struct Denial {
+    std::string what{};
+    std::string rule{};
+    std::string hint{};
+};
+
+struct Usage {
+    Duration wall{};
+    Duration cpu{};
+    std::uint64_t memory_peak_bytes = 0;
+    std::uint64_t disk_written_bytes = 0;
+    std::uint64_t processes_peak = 0;
+};
+
+// The isolation that really held for this run.
+struct Isolation {
+    std::string grade{};
+    std::string tier{};
+    std::vector<std::string> missing{};
+};
+
+// The one record that everything which runs code produces; each dialect is a view of it.
+struct RunResult {
+    std::string execution_id{};
+    std::optional<std::string> conversation_id{};
+    std::optional<std::string> session_id{};
+    std::string language{};
+    std::string runner{};
+    Status status = Status::Error;
+    std::optional<int> exit_code{};
+    std::optional<int> signal{};
+    CapturedStream stdout_stream{};
+    CapturedStream stderr_stream{};
+    std::optional<std::string> full_output{};
+    std::optional<std::string> result_json{};  // JSON text of the last expression's value
+    std::optional<std::string> result_repr{};
+    std::vector<std::string> variables{};
+    std::vector<Output> outputs{};
+    std::vector<ProducedFile> files{};
+    std::optional<GuestError> error{};
+    std::vector<Denial> denials{};
+    Usage usage{};
+    Isolation isolation{};
+
+    [[nodiscard]] bool success() const { return status == Status::Ok; }
+};
+
+}  // namespace belljar::execution
