@@ -1,0 +1,38 @@
+#include "access/http_message.h"
+
+#include <algorithm>
+
+namespace belljar::access {
+namespace {
+
+char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+std::string_view trim(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+}  // namespace
+
+bool LessIgnoringCase::operator()(std::string_view left, std::string_view right) const {
+    return std::ranges::lexicographical_compare(
+        left, right, [](char a, char b) { return lower(a) < lower(b); });
+}
+
+std::optional<std::string> HttpRequest::header(std::string_view name) const {
+    const auto [begin, end] = headers.equal_range(name);
+    if (begin == end) {
+        return std::nullopt;
+    }
+    const std::string_view value = trim(begin->second);
+    const bool agrees =
+        std::all_of(begin, end, [&](const auto& entry) { return trim(entry.second) == value; });
+    return agrees ? std::optional(std::string(value)) : std::nullopt;
+}
+
+}  // namespace belljar::access

@@ -1,0 +1,238 @@
+#include "engine/run_arguments.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/base64.h"
+
+namespace belljar::engine {
+namespace {
+
+using execution::RunRequest;
+
+constexpr std::size_t kMaxListed = 1024;     // arguments, variables and files, each
+constexpr double kLongestTimeout = 86400.0;  // seconds; policy lowers it further
+
+std::unexpected<Error> wrong_type(std::string_view name, std::string_view expected,
+                                  const json::value& found) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("\"{}\" must be {}, not {}", name, expected, describe_kind(found)));
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// Text that becomes a C string of the guest (argument, variable, path) cannot hold a NUL byte.
+Result<std::string> c_text(std::string_view name, const json::value& value) {
+    if (!value.is_string()) {
+        return wrong_type(name, "a string", value);
+    }
+    std::string text(value.get_string());
+    if (has_nul(text)) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"{}\" contains a NUL byte, which no program can receive", name));
+    }
+    return text;
+}
+
+Result<void> read_code(RunRequest& request, const json::value& value) {
+    BJ_TRY(request.code, c_text("code", value));
+    return {};
+}
+
+Result<void> read_language(RunRequest& request, const json::value& value) {
+    BJ_TRY(request.language, c_text("language", value));
+    return {};
+}
+
+Result<void> read_timeout(RunRequest& request, const json::value& value) {
+    if (!value.is_number()) {
+        return wrong_type("timeout", "a number of seconds", value);
+    }
+    const double seconds = value.to_number<double>();
+    if (!std::isfinite(seconds) || seconds <= 0 || seconds > kLongestTimeout) {
+        return fail(ErrorCode::InvalidArgument,
+                    "\"timeout\" must be a number of seconds greater than 0 and at most 86400");
+    }
+    request.timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+    return {};
+}
+
+Result<void> read_memory(RunRequest& request, const json::value& value) {
+    if (!value.is_string()) {
+        return wrong_type("memory_limit", "a size such as \"256m\"", value);
+    }
+    const Result<Bytes> bytes = parse_bytes(value.get_string());
+    if (!bytes) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"memory_limit\": {}", bytes.error().message));
+    }
+    request.memory = *bytes;
+    return {};
+}
+
+Result<void> read_stdin(RunRequest& request, const json::value& value) {
+    if (!value.is_string()) {
+        return wrong_type("stdin", "a string", value);
+    }
+    request.stdin_text = std::string(value.get_string());
+    return {};
+}
+
+Result<void> too_many(std::string_view name) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("\"{}\" may have at most {} entries", name, kMaxListed));
+}
+
+Result<void> read_arguments(RunRequest& request, const json::value& value) {
+    if (!value.is_array()) {
+        return wrong_type("args", "an array of strings", value);
+    }
+    if (value.get_array().size() > kMaxListed) {
+        return too_many("args");
+    }
+    for (const json::value& item : value.get_array()) {
+        BJ_TRY(std::string argument, c_text("args", item));
+        request.arguments.push_back(std::move(argument));
+    }
+    return {};
+}
+
+Result<void> read_environment(RunRequest& request, const json::value& value) {
+    if (!value.is_object()) {
+        return wrong_type("env", "an object of strings", value);
+    }
+    if (value.get_object().size() > kMaxListed) {
+        return too_many("env");
+    }
+    for (const auto& [key, item] : value.get_object()) {
+        const std::string name(key);
+        if (name.empty() || has_nul(name) || name.find('=') != std::string::npos) {
+            return fail(ErrorCode::InvalidArgument,
+                        "\"env\" has a name that is empty or contains \"=\" or a NUL byte");
+        }
+        BJ_TRY(request.environment[name], c_text("env", item));
+    }
+    return {};
+}
+
+// A path below /workspace, given by the caller: relative, no empty, "." or ".." part.
+Result<void> check_path(std::string_view path) {
+    constexpr std::string_view kRule =
+        "\"files\" needs relative paths below /workspace without \"..\"";
+    if (path.empty() || path.front() == '/' || path.size() > 1024 || has_nul(path)) {
+        return fail(ErrorCode::InvalidArgument, std::string(kRule));
+    }
+    std::size_t begin = 0;
+    while (begin <= path.size()) {
+        const std::size_t end = std::min(path.find('/', begin), path.size());
+        const std::string_view part = path.substr(begin, end - begin);
+        if (part.empty() || part == "." || part == ".." || part.size() > 255) {
+            return fail(ErrorCode::InvalidArgument, std::string(kRule));
+        }
+        begin = end + 1;
+    }
+    return {};
+}
+
+Result<std::string> file_content(const json::value& value) {
+    if (value.is_string()) {
+        return std::string(value.get_string());
+    }
+    const json::value* encoded = value.is_object() ? value.get_object().if_contains("base64")
+                                                   : nullptr;
+    if (encoded == nullptr || !encoded->is_string() || value.get_object().size() != 1) {
+        return wrong_type("files", "an object of texts or {\"base64\": \"...\"}", value);
+    }
+    return decode_base64(encoded->get_string());
+}
+
+Result<void> read_files(RunRequest& request, const json::value& value) {
+    if (!value.is_object()) {
+        return wrong_type("files", "an object of path to text", value);
+    }
+    if (value.get_object().size() > kMaxListed) {
+        return too_many("files");
+    }
+    for (const auto& [path, item] : value.get_object()) {
+        BJ_TRY_VOID(check_path(path));
+        BJ_TRY(request.files[std::string(path)], file_content(item));
+    }
+    return {};
+}
+
+struct Argument {
+    std::string_view name;
+    Result<void> (*read)(RunRequest&, const json::value&);
+};
+
+constexpr std::array<Argument, 8> kArguments{{{"code", read_code},
+                                              {"language", read_language},
+                                              {"timeout", read_timeout},
+                                              {"memory_limit", read_memory},
+                                              {"stdin", read_stdin},
+                                              {"args", read_arguments},
+                                              {"env", read_environment},
+                                              {"files", read_files}}};
+
+// Arguments of the fixed set whose default is the only thing this installation offers. Asking for
+// more is refused in words; it is never silently ignored.
+struct FixedArgument {
+    std::string_view name;
+    std::string_view only;  // JSON text of the accepted value
+    std::string_view refusal;
+};
+
+constexpr std::array<FixedArgument, 10> kFixedArguments{
+    {{"conversation_id", "null", "files that outlive a run are not available here"},
+     {"conversationId", "null", "files that outlive a run are not available here"},
+     {"session", "false", "sessions are not available here"},
+     {"session_id", "null", "sessions are not available here"},
+     {"allowed_imports", "null", "import control is not available here"},
+     {"capture_output", "true", "output is always captured"},
+     {"profile", "\"standard\"", "\"standard\" is the only profile here"},
+     {"network", "false", "programs have no network here"},
+     {"use_container", "false", "container runtimes are not available here"},
+     {"output", "\"compact\"", "\"compact\" is the only form here"}}};
+
+Result<void> check_fixed(const FixedArgument& fixed, const json::value& value) {
+    if (value.is_null() || to_text(value) == fixed.only) {
+        return {};
+    }
+    return fail(ErrorCode::Unsupported,
+                fmt::format("\"{}\": {}; leave it out", fixed.name, fixed.refusal));
+}
+
+Result<void> read_argument(RunRequest& request, std::string_view name, const json::value& value) {
+    for (const Argument& argument : kArguments) {
+        if (argument.name == name) {
+            return argument.read(request, value);
+        }
+    }
+    for (const FixedArgument& fixed : kFixedArguments) {
+        if (fixed.name == name) {
+            return check_fixed(fixed, value);
+        }
+    }
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
+                            "memory_limit, stdin, args, env and files",
+                            name.substr(0, 64)));
+}
+
+}  // namespace
+
+Result<RunRequest> parse_run_arguments(const json::object& arguments) {
+    RunRequest request;
+    if (!arguments.contains("code")) {
+        return fail(ErrorCode::InvalidArgument, "\"code\" is required: the program text to run");
+    }
+    for (const auto& [name, value] : arguments) {
+        BJ_TRY_VOID(read_argument(request, name, value));
+    }
+    return request;
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,149 @@
+#include "outcome/result_json.h"
+
+#include <boost/json/array.hpp>
+
+#include "base/utf8.h"
+
+namespace belljar::outcome {
+namespace {
+
+using execution::CapturedStream;
+using execution::Denial;
+using execution::GuestError;
+using execution::Output;
+using execution::ProducedFile;
+using execution::RunResult;
+using execution::Usage;
+
+json::string text(std::string_view guest_text) { return json::string(make_valid_utf8(guest_text)); }
+
+template <typename T>
+json::value or_null(const std::optional<T>& value) {
+    return value ? json::value(*value) : json::value(nullptr);
+}
+
+// Guest values travel as JSON text; what does not parse is shown as the text it is.
+json::value embedded(const std::string& json_text) {
+    const Result<json::value> value = parse_json(json_text);
+    return value ? *value : json::value(text(json_text));
+}
+
+json::object to_json(const GuestError& error) {
+    json::object object{{"type", text(error.type)}, {"message", text(error.message)}};
+    if (error.line) {
+        object["line"] = *error.line;
+    }
+    if (error.traceback) {
+        object["traceback"] = text(*error.traceback);
+    }
+    return object;
+}
+
+json::object to_json(const Output& output) {
+    json::object bundle;
+    for (const auto& [mime, value] : output.bundle) {
+        bundle[make_valid_utf8(mime)] = embedded(value);
+    }
+    return bundle;
+}
+
+json::object to_json(const ProducedFile& file) {
+    return {{"name", text(file.name)}, {"size", file.size}, {"mime", file.mime},
+            {"sha256", file.sha256},   {"url", file.url},   {"uri", text(file.uri)}};
+}
+
+json::object to_json(const Denial& denial) {
+    return {{"what", text(denial.what)}, {"rule", denial.rule}, {"hint", denial.hint}};
+}
+
+json::object to_json(const Usage& usage) {
+    return {{"wall_seconds", to_seconds(usage.wall)},
+            {"cpu_seconds", to_seconds(usage.cpu)},
+            {"memory_peak_bytes", usage.memory_peak_bytes},
+            {"disk_written_bytes", usage.disk_written_bytes},
+            {"processes_peak", usage.processes_peak}};
+}
+
+template <typename T>
+json::array list(const std::vector<T>& items) {
+    json::array array;
+    array.reserve(items.size());
+    for (const T& item : items) {
+        array.emplace_back(to_json(item));
+    }
+    return array;
+}
+
+json::array texts(const std::vector<std::string>& items) {
+    json::array array;
+    array.reserve(items.size());
+    for (const std::string& item : items) {
+        array.emplace_back(text(item));
+    }
+    return array;
+}
+
+void add_stream(json::object& object, const std::string& name, const CapturedStream& stream) {
+    object[name] = text(stream.text);
+    object[name + "_truncated"] = stream.truncated;
+    object[name + "_bytes"] = stream.bytes;
+}
+
+void add_if_set(json::object& object, std::string_view name,
+                const std::optional<std::string>& value) {
+    if (value) {
+        object[name] = text(*value);
+    }
+}
+
+}  // namespace
+
+json::object to_json(const RunResult& result) {
+    json::object object;
+    object["execution_id"] = result.execution_id;
+    add_if_set(object, "conversation_id", result.conversation_id);
+    add_if_set(object, "session_id", result.session_id);
+    object["language"] = text(result.language);
+    object["runner"] = result.runner;
+    object["status"] = execution::name_of(result.status);
+    object["success"] = result.success();
+    object["exit_code"] = or_null(result.exit_code);
+    if (result.signal) {
+        object["signal"] = *result.signal;
+    }
+    add_stream(object, "stdout", result.stdout_stream);
+    add_stream(object, "stderr", result.stderr_stream);
+    add_if_set(object, "full_output", result.full_output);
+    object["result"] = result.result_json ? embedded(*result.result_json) : json::value(nullptr);
+    object["result_repr"] =
+        result.result_repr ? json::value(text(*result.result_repr)) : json::value(nullptr);
+    object["variables"] = texts(result.variables);
+    object["outputs"] = list(result.outputs);
+    object["files"] = list(result.files);
+    if (result.error) {
+        object["error"] = to_json(*result.error);
+    }
+    object["denials"] = list(result.denials);
+    object["usage"] = to_json(result.usage);
+    object["isolation"] = to_json(result.isolation);
+    object["execution_time"] = to_seconds(result.usage.wall);
+    return object;
+}
+
+json::object to_json(const execution::Limits& limits) {
+    return {{"timeout_seconds", to_seconds(limits.timeout)},
+            {"memory_bytes", limits.memory.count},
+            {"cpu", limits.cpu},
+            {"processes", limits.processes},
+            {"output_bytes", limits.output.count},
+            {"tmp_bytes", limits.tmp.count},
+            {"workspace_bytes", limits.workspace.count}};
+}
+
+json::object to_json(const execution::Isolation& isolation) {
+    return {{"grade", isolation.grade},
+            {"tier", isolation.tier},
+            {"missing", texts(isolation.missing)}};
+}
+
+}  // namespace belljar::outcome
