@@ -1,9 +1,12 @@
 # One library per folder of src/. A folder can only include what it names here, directly or through
-# what it names; tools/check/layers.py checks that the names point down the list in docs/ARCHITECTURE.md.
+# what it names; tools/check/layers.py checks that, and that the names point down the list in
+# docs/ARCHITECTURE.md.
 #
 #   belljar_module(policy LINK config execution)
+#   belljar_module(transport LINK api mcp PRECOMPILE <boost/beast/http.hpp>)
 #
-# Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder.
+# Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder,
+# which shares the precompiled header.
 function(belljar_module name)
   cmake_parse_arguments(MODULE "" "" "LINK;PRECOMPILE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
@@ -11,22 +14,61 @@ function(belljar_module name)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
 
-  add_library(belljar_${name} STATIC ${sources})
-  target_include_directories(belljar_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
-  foreach(link IN LISTS MODULE_LINK)
-    if(TARGET belljar_${link})
-      target_link_libraries(belljar_${name} PUBLIC belljar_${link})
-    else()
-      target_link_libraries(belljar_${name} PUBLIC ${link})
-    endif()
-  endforeach()
-  if(MODULE_PRECOMPILE)
+  if(sources)
+    set(scope PUBLIC)
+    add_library(belljar_${name} STATIC ${sources})
+  else()
+    set(scope INTERFACE)
+    add_library(belljar_${name} INTERFACE)
+  endif()
+  target_include_directories(belljar_${name} ${scope} "${CMAKE_SOURCE_DIR}/src")
+  belljar_link(belljar_${name} ${scope} ${MODULE_LINK})
+  if(MODULE_PRECOMPILE AND sources)
     target_precompile_headers(belljar_${name} PRIVATE ${MODULE_PRECOMPILE})
   endif()
+  set_property(GLOBAL APPEND PROPERTY BELLJAR_MODULES ${name})
 
   if(tests AND BELLJAR_TESTS)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE belljar_${name} GTest::gtest GTest::gtest_main)
+    set_target_properties(${name}_test PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    if(MODULE_PRECOMPILE AND sources)
+      target_precompile_headers(${name}_test REUSE_FROM belljar_${name})
+    endif()
     set_property(GLOBAL APPEND PROPERTY BELLJAR_UNIT_TESTS ${name}_test)
   endif()
+endfunction()
+
+# Links folders of src/ by their short name and everything else by its own.
+function(belljar_link target scope)
+  foreach(link IN LISTS ARGN)
+    if(TARGET belljar_${link})
+      target_link_libraries(${target} ${scope} belljar_${link})
+    else()
+      target_link_libraries(${target} ${scope} ${link})
+    endif()
+  endforeach()
+endfunction()
+
+# fuzz/<name>_fuzz.cpp becomes the program <name>_fuzz; its corpus is fuzz/corpus/<name>/.
+#
+#   belljar_fuzz(http_body LINK api access)
+function(belljar_fuzz name)
+  cmake_parse_arguments(FUZZ "" "" "LINK" ${ARGN})
+  add_executable(${name}_fuzz "${name}_fuzz.cpp")
+  belljar_link(${name}_fuzz PRIVATE ${FUZZ_LINK})
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  set_property(GLOBAL APPEND PROPERTY BELLJAR_FUZZ_TARGETS ${name}_fuzz)
+endfunction()
+
+# Tells tests/support/run_suites.py what there is to run, so that the program of a removed test is
+# not run again.
+function(belljar_write_test_lists)
+  foreach(list IN ITEMS UNIT_TESTS FUZZ_TARGETS)
+    get_property(names GLOBAL PROPERTY BELLJAR_${list})
+    list(JOIN names "\n" lines)
+    string(TOLOWER "${list}" file)
+    file(WRITE "${CMAKE_BINARY_DIR}/${file}.txt" "${lines}\n")
+  endforeach()
 endfunction()
