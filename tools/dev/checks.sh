@@ -1,0 +1,72 @@
+# The checks of `./dev check`; sourced by ./dev. Each prints what is wrong and fails.
+
+readonly CHECKS="format tidy layers style links scripts"
+
+# Files of the repository, also those not yet committed, that still exist.
+repository_files() {
+    git ls-files --cached --others --exclude-standard -z -- "$@" | sort -zu |
+        while IFS= read -r -d '' file; do
+            if [[ -f $file ]]; then
+                printf '%s\0' "$file"
+            fi
+        done
+}
+
+check_format() {
+    repository_files '*.cpp' '*.h' | xargs -0 -r clang-format-19 --dry-run -Werror
+}
+
+# Unit tests are left out: their macros cost much time and few findings.
+check_tidy() {
+    configure check && ninja -C build/check belljar_generated || return 1
+    local -a files
+    mapfile -d '' files < <(repository_files 'src/*.cpp' 'apps/*.cpp' 'fuzz/*.cpp' |
+        grep -zv '_test\.cpp$')
+    run-clang-tidy-19 -quiet -p build/check -j "$(nproc)" "${files[@]/#/$PWD/}"
+}
+
+check_layers() { "$PYTHON" -B tools/check/layers.py; }
+check_style() { "$PYTHON" -B tools/check/style.py; }
+check_links() { "$PYTHON" -B tools/check/links.py; }
+check_scripts() { "$PYTHON" -B tools/check/scripts.py; }
+
+hint_for() {
+    case $1 in
+        format) echo "clang-format-19 -i FILE writes the expected form" ;;
+        tidy) echo "repair the code; a finding that is wrong here gets // NOLINT(check): reason" ;;
+        layers) echo "move the code to the layer that owns it; the order is in src/README.md" ;;
+        style) echo "split it, or argue for a line in tools/check/style_exceptions.toml" ;;
+        links) echo "correct the path, or write it without backticks if it is no path" ;;
+        scripts) echo "correct the syntax" ;;
+    esac
+}
+
+run_checks() {
+    local name start log failed=""
+    for name in "$@"; do
+        if [[ " $CHECKS " != *" $name "* ]]; then
+            fail "there is no check \"$name\"; there are: $CHECKS"
+        fi
+    done
+    mkdir -p build/check
+    for name in ${*:-$CHECKS}; do
+        log=build/check/$name.log
+        start=$EPOCHREALTIME
+        if "check_$name" >"$log" 2>&1; then
+            report_check ok
+        else
+            failed=yes
+            report_check failed
+            grep -vE '^\[[ 0-9]+/[0-9]+\]|warnings? generated\.?$' "$log" | sed 's/^/  /' || true
+            say "  -> $(hint_for "$name")"
+        fi
+    done
+    [[ ! $failed ]]
+}
+
+# Uses name and start of run_checks.
+report_check() {
+    local microseconds=$((${EPOCHREALTIME/./} - ${start/./}))
+    printf '%-8s %-6s %4d.%d s\n' "$name" "$1" $((microseconds / 1000000)) \
+        $((microseconds / 100000 % 10))
+}
