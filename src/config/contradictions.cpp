@@ -1,0 +1,63 @@
+#include "config/contradictions.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "base/assert.h"
+
+namespace belljar::config {
+namespace {
+
+struct Pair {
+    std::string_view value;
+    std::string_view maximum;
+};
+
+template <typename T>
+void keep_below(Draft& draft, Pair pair) {
+    const Key* value_key = find_key(pair.value);
+    const Key* maximum_key = find_key(pair.maximum);
+    BJ_ASSERT(value_key != nullptr && maximum_key != nullptr);
+    T& value = *std::get<T*>(value_key->slot(draft.settings()));
+    const T& maximum = *std::get<T*>(maximum_key->slot(draft.settings()));
+    if (value <= maximum) {
+        return;
+    }
+    Origin& origin = draft.origin_of(*value_key);
+    if (origin.source == Origin::Source::Default) {
+        value = maximum;
+        origin.note = fmt::format("lowered to {}", maximum_key->name);
+        return;
+    }
+    draft.add_problem(fmt::format("{} but {}; the first may not exceed the second",
+                                  draft.describe(*value_key), draft.describe(*maximum_key)));
+}
+
+// The last 32-bit number is no user id: the kernel reads it as "none".
+constexpr std::uint64_t kLastUserId = std::numeric_limits<std::uint32_t>::max() - 1ULL;
+
+void check_user_ids(Draft& draft) {
+    const IsolationSettings& isolation = draft.settings().isolation;
+    const std::uint64_t last = std::uint64_t{isolation.uid_base} + isolation.uid_count - 1;
+    if (last > kLastUserId) {
+        draft.add_problem(fmt::format("{} and {}; together they go beyond the last user id, {}",
+                                      draft.describe(*find_key("isolation.uid_base")),
+                                      draft.describe(*find_key("isolation.uid_count")),
+                                      kLastUserId));
+    }
+}
+
+}  // namespace
+
+void resolve_contradictions(Draft& draft) {
+    keep_below<Duration>(draft, {.value = "limits.timeout", .maximum = "limits.max_timeout"});
+    keep_below<Bytes>(draft, {.value = "limits.memory", .maximum = "limits.max_memory"});
+    keep_below<Bytes>(draft, {.value = "limits.output", .maximum = "limits.output_flood"});
+    keep_below<Bytes>(draft, {.value = "limits.code", .maximum = "limits.body"});
+    check_user_ids(draft);
+}
+
+}  // namespace belljar::config

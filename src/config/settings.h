@@ -1,0 +1,129 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/listen_address.h"
+
+namespace belljar::config {
+
+enum class Switch { Off, On };
+
+enum class AuthMode { Token, None };
+
+// The weakest isolation under which a run may start, in rising order.
+enum class IsolationFloor { Basic, Standard, Full };
+
+struct ServerSettings {
+    ListenAddress listen{.host = "127.0.0.1", .port = 8080};
+    std::string data_dir{};  // empty: the program chooses
+    std::string public_base_url{};
+    std::string user{};
+    std::vector<std::string> allowed_hosts{};
+
+    bool operator==(const ServerSettings&) const = default;
+};
+
+struct AuthSettings {
+    AuthMode mode = AuthMode::Token;
+    std::string token{};  // empty: the program makes one
+
+    bool operator==(const AuthSettings&) const = default;
+};
+
+struct FileSettings {
+    std::string secret{};  // empty: the program makes one
+    std::string workspace_path{};
+
+    bool operator==(const FileSettings&) const = default;
+};
+
+struct ToolSettings {
+    std::string path{};
+    std::string logs_path{};
+    std::vector<std::string> dialects{};
+
+    bool operator==(const ToolSettings&) const = default;
+};
+
+struct LimitSettings {
+    Duration timeout = std::chrono::seconds(30);
+    Duration max_timeout = std::chrono::seconds(300);
+    Bytes memory = mebibytes(256);
+    Bytes max_memory = gibibytes(4);
+    double cpu = 0.5;
+    std::uint32_t processes = 64;
+    Bytes output = mebibytes(1);
+    Bytes output_flood = mebibytes(64);
+    Bytes tmp = mebibytes(64);
+    Bytes workspace = gibibytes(1);
+    Bytes body = mebibytes(16);
+    Bytes code = mebibytes(1);
+    std::uint32_t concurrent_runs = 16;
+    std::uint32_t queued_runs = 256;
+    std::uint32_t connections = 1024;
+
+    bool operator==(const LimitSettings&) const = default;
+};
+
+struct PolicySettings {
+    std::string path{};
+    std::string profile = "standard";
+    Switch network = Switch::Off;
+    Switch filesystem = Switch::Off;
+    Switch data_science = Switch::Off;
+    std::vector<std::string> allowed_imports{};
+
+    bool operator==(const PolicySettings&) const = default;
+};
+
+struct PackageSettings {
+    std::vector<std::string> blocked{};
+
+    bool operator==(const PackageSettings&) const = default;
+};
+
+struct IsolationSettings {
+    IsolationFloor require = IsolationFloor::Standard;
+    Switch container_mode = Switch::Off;
+    std::string container_image{};
+    std::uint32_t uid_base = 2'000'000'000;
+    std::uint32_t uid_count = 100'000'000;
+
+    bool operator==(const IsolationSettings&) const = default;
+};
+
+struct AuditSettings {
+    std::string path{};
+
+    bool operator==(const AuditSettings&) const = default;
+};
+
+struct LogSettings {
+    LogLevel level = LogLevel::Info;
+
+    bool operator==(const LogSettings&) const = default;
+};
+
+// Everything an operator can choose. What each value means and allows is said in schema.cpp.
+struct Settings {
+    ServerSettings server{};
+    AuthSettings auth{};
+    FileSettings files{};
+    ToolSettings tools{};
+    LimitSettings limits{};
+    PolicySettings policy{};
+    PackageSettings packages{};
+    IsolationSettings isolation{};
+    AuditSettings audit{};
+    LogSettings log{};
+
+    bool operator==(const Settings&) const = default;
+};
+
+}  // namespace belljar::config
