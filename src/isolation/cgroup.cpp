@@ -1,0 +1,352 @@
+#include "isolation/cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/id.h"
+#include "isolation/warden_messages.h"
+
+namespace belljar::isolation {
+namespace {
+
+constexpr std::string_view kTreePrefix = "belljar-";
+constexpr std::string_view kAsideName = "server";
+constexpr Bytes kFileLimit = mebibytes(1);
+
+Result<Fd> open_directory(const std::string& path) {
+    Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (!directory.valid()) {
+        return fail(system_error("open cgroup directory"));
+    }
+    return directory;
+}
+
+Result<Fd> make_directory(const std::string& path) {
+    if (::mkdir(path.c_str(), 0755) != 0) {
+        return fail(system_error("mkdir cgroup"));
+    }
+    return open_directory(path);
+}
+
+// Held while a tree is made and while stale ones are looked for, so that nobody takes a tree for
+// stale between its mkdir and its own lock.
+Result<Fd> lock_directory(const std::string& path) {
+    BJ_TRY(Fd directory, open_directory(path));
+    if (::flock(directory.get(), LOCK_EX) != 0) {
+        return fail(system_error("flock cgroup"));
+    }
+    return directory;
+}
+
+Result<void> write_control(const Fd& directory, const char* name, std::string_view value) {
+    const Fd file(::openat(directory.get(), name, O_WRONLY | O_CLOEXEC));
+    if (!file.valid()) {
+        return fail(system_error(fmt::format("open {}", name)));
+    }
+    if (::write(file.get(), value.data(), value.size()) < 0) {
+        return fail(system_error(fmt::format("write {}", name)));
+    }
+    return {};
+}
+
+std::string read_control(const Fd& directory, const char* name) {
+    const Fd file(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
+    return file.valid() ? read_all(file, kFileLimit).value_or("") : std::string();
+}
+
+std::uint64_t read_number(const Fd& directory, const char* name) {
+    const std::string text = read_control(directory, name);
+    std::uint64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+// The value of `key` in a file of "key value" lines.
+std::uint64_t read_keyed(const Fd& directory, const char* name, std::string_view key) {
+    const std::string text = "\n" + read_control(directory, name);
+    const std::string needle = fmt::format("\n{} ", key);
+    const std::size_t found = text.find(needle);
+    std::uint64_t number = 0;
+    if (found != std::string::npos) {
+        const char* begin = text.data() + found + needle.size();
+        std::from_chars(begin, text.data() + text.size(), number);
+    }
+    return number;
+}
+
+bool exists(const Fd& directory, const char* name) {
+    return ::faccessat(directory.get(), name, F_OK, 0) == 0;
+}
+
+Result<void> limit_version_one(const Fd& directory, const Hierarchy& hierarchy,
+                               const execution::Limits& limits) {
+    if (hierarchy.has("memory")) {
+        const std::string memory = std::to_string(limits.memory.count);
+        BJ_TRY_VOID(write_control(directory, "memory.limit_in_bytes", memory));
+        if (exists(directory, "memory.memsw.limit_in_bytes")) {
+            BJ_TRY_VOID(write_control(directory, "memory.memsw.limit_in_bytes", memory));
+        }
+    }
+    if (hierarchy.has("pids")) {
+        BJ_TRY_VOID(write_control(directory, "pids.max", std::to_string(limits.processes)));
+    }
+    if (hierarchy.has("cpu")) {
+        const auto shares = static_cast<std::uint64_t>(std::max(limits.cpu * 1024.0, 2.0));
+        BJ_TRY_VOID(write_control(directory, "cpu.shares", std::to_string(shares)));
+    }
+    return {};
+}
+
+Result<void> limit_version_two(const Fd& directory, const Hierarchy& hierarchy,
+                               const execution::Limits& limits) {
+    if (hierarchy.has("memory")) {
+        BJ_TRY_VOID(write_control(directory, "memory.max", std::to_string(limits.memory.count)));
+        BJ_TRY_VOID(write_control(directory, "memory.oom.group", "1"));
+        if (exists(directory, "memory.swap.max")) {
+            BJ_TRY_VOID(write_control(directory, "memory.swap.max", "0"));
+        }
+    }
+    if (hierarchy.has("pids")) {
+        BJ_TRY_VOID(write_control(directory, "pids.max", std::to_string(limits.processes)));
+    }
+    if (hierarchy.has("cpu")) {
+        const double weight = std::clamp(limits.cpu * 100.0, 1.0, 10000.0);
+        const std::string text = std::to_string(static_cast<unsigned>(weight));
+        BJ_TRY_VOID(write_control(directory, "cpu.weight", text));
+    }
+    return write_control(directory, "cgroup.max.descendants", "0");
+}
+
+std::string enabling_text(const Hierarchy& hierarchy) {
+    std::string text;
+    for (const std::string& controller : hierarchy.controllers) {
+        text += fmt::format("+{} ", controller);
+    }
+    return text;
+}
+
+// Version 2 hands controllers down only from a cgroup without processes of its own (the root is
+// exempt), so our own processes step aside into a leaf.
+Result<void> hand_down(const Hierarchy& hierarchy, const Fd& own, const Fd& tree,
+                       const std::vector<pid_t>& own_processes) {
+    if (hierarchy.controllers.empty()) {
+        return {};
+    }
+    const std::string text = enabling_text(hierarchy);
+    Result<void> enabled = write_control(own, "cgroup.subtree_control", text);
+    if (!enabled && enabled.error().sys_errno == EBUSY) {
+        const std::string aside_name(kAsideName);
+        if (::mkdirat(tree.get(), aside_name.c_str(), 0755) != 0) {
+            return fail(system_error("mkdir cgroup"));
+        }
+        const Fd aside(::openat(tree.get(), aside_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        for (const pid_t process : own_processes) {
+            BJ_TRY_VOID(write_control(aside, "cgroup.procs", std::to_string(process)));
+        }
+        enabled = write_control(own, "cgroup.subtree_control", text);
+    }
+    BJ_TRY_VOID(enabled);
+    return write_control(tree, "cgroup.subtree_control", text);
+}
+
+std::vector<std::string> child_directories(const std::string& path) {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+    while (directory) {
+        const dirent* entry = ::readdir(directory.get());
+        if (entry == nullptr) {
+            break;
+        }
+        const std::string name = entry->d_name;
+        if (entry->d_type == DT_DIR && name != "." && name != "..") {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+void kill_processes(const std::string& path) {
+    const Result<Fd> directory = open_directory(path);
+    if (!directory || write_control(*directory, "cgroup.kill", "1")) {
+        return;
+    }
+    // Version 1 has no group kill: end each process it lists. The caller repeats until none is left.
+    const std::string pids = read_control(*directory, "cgroup.procs");
+    const char* position = pids.data();
+    const char* end = position + pids.size();
+    while (position < end) {
+        pid_t process = 0;
+        const auto [next, error] = std::from_chars(position, end, process);
+        if (error != std::errc{}) {
+            return;
+        }
+        if (process > 1 && process != ::getpid()) {
+            ::kill(process, SIGKILL);
+        }
+        position = next + 1;
+    }
+}
+
+// True once the subtree is gone. Our own aside leaf is emptied by its processes ending.
+bool try_remove_tree(const std::string& path) {
+    for (const std::string& name : child_directories(path)) {
+        const std::string child = path + "/" + name;
+        if (::rmdir(child.c_str()) != 0 && name != kAsideName) {
+            kill_processes(child);
+        }
+    }
+    return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
+}
+
+bool remove_tree(const std::string& path) {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    const TimePoint deadline = Clock::now() + kPatience;
+    while (!try_remove_tree(path)) {
+        if (Clock::now() > deadline) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+}
+
+}  // namespace
+
+JarCgroup::~JarCgroup() {
+    // What cannot be removed now is removed with the whole tree.
+    [[maybe_unused]] const Result<void> removed = remove();
+}
+
+CgroupUsage JarCgroup::usage() const {
+    CgroupUsage usage;
+    for (const Directory& directory : directories_) {
+        const bool one = directory.hierarchy.version == Hierarchy::Version::One;
+        const Fd& fd = directory.fd;
+        if (directory.hierarchy.has("memory")) {
+            usage.memory_peak_bytes =
+                read_number(fd, one ? "memory.max_usage_in_bytes" : "memory.peak");
+            usage.out_of_memory_kills =
+                read_keyed(fd, one ? "memory.oom_control" : "memory.events", "oom_kill");
+        }
+        if (directory.hierarchy.has("pids")) {
+            usage.processes_peak = read_number(fd, "pids.peak");
+            usage.process_limit_hits = read_keyed(fd, "pids.events", "max");
+        }
+        if (directory.hierarchy.has("cpuacct")) {
+            usage.cpu = std::chrono::nanoseconds(read_number(fd, "cpuacct.usage"));
+        }
+        if (!one && usage.cpu == Duration{}) {
+            usage.cpu = std::chrono::microseconds(read_keyed(fd, "cpu.stat", "usage_usec"));
+        }
+    }
+    return usage;
+}
+
+Result<void> JarCgroup::remove() {
+    tasks_.clear();
+    unified_.reset();
+    while (!directories_.empty()) {
+        if (::rmdir(directories_.back().path.c_str()) != 0 && errno != ENOENT) {
+            return fail(system_error("rmdir cgroup"));
+        }
+        directories_.pop_back();
+    }
+    return {};
+}
+
+Result<CgroupTree> CgroupTree::create(const std::vector<pid_t>& own_processes) {
+    BJ_TRY(const std::vector<Hierarchy> layout, read_layout());
+    const std::string name = std::string(kTreePrefix) + random_hex(8);
+    CgroupTree tree;
+    for (const Hierarchy& hierarchy : layout) {
+        const std::string path = hierarchy.own_directory + "/" + name;
+        const Result<Fd> own = lock_directory(hierarchy.own_directory);
+        Result<Fd> directory = own ? make_directory(path) : Result<Fd>(fail(own.error()));
+        if (!directory) {
+            continue;
+        }
+        if (hierarchy.version == Hierarchy::Version::Two &&
+            !hand_down(hierarchy, *own, *directory, own_processes)) {
+            try_remove_tree(path);
+            continue;
+        }
+        if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) {
+            return fail(system_error("flock cgroup"));
+        }
+        tree.hierarchies_.push_back(hierarchy);
+        tree.paths_.push_back(path);
+        tree.locks_.push_back(std::move(*directory));
+    }
+    return tree;
+}
+
+Result<JarCgroup> CgroupTree::make_jar(std::uint64_t jar, const execution::Limits& limits) {
+    JarCgroup cgroup;
+    for (std::size_t index = 0; index < hierarchies_.size(); ++index) {
+        const Hierarchy& hierarchy = hierarchies_[index];
+        const std::string path = fmt::format("{}/jar-{}", paths_[index], jar);
+        BJ_TRY(Fd directory, make_directory(path));
+        cgroup.directories_.push_back(
+            {.hierarchy = hierarchy, .path = path, .fd = std::move(directory)});
+        const Fd& fd = cgroup.directories_.back().fd;
+        const bool one = hierarchy.version == Hierarchy::Version::One;
+        Result<void> limited = one ? limit_version_one(fd, hierarchy, limits)
+                                   : limit_version_two(fd, hierarchy, limits);
+        if (one && limited) {
+            cgroup.tasks_.emplace_back(::openat(fd.get(), "tasks", O_WRONLY | O_CLOEXEC));
+        } else if (limited) {
+            cgroup.unified_ = Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+        }
+        if (!limited || (one && !cgroup.tasks_.back().valid())) {
+            return fail(limited ? system_error("open tasks") : std::move(limited).error());
+        }
+    }
+    return cgroup;
+}
+
+std::uint32_t CgroupTree::layers() const {
+    std::uint32_t layers = 0;
+    for (const Hierarchy& hierarchy : hierarchies_) {
+        layers |= hierarchy.has("memory") ? static_cast<std::uint32_t>(Layer::MemoryLimit) : 0U;
+        layers |= hierarchy.has("pids") ? static_cast<std::uint32_t>(Layer::ProcessLimit) : 0U;
+        layers |= hierarchy.has("cpu") ? static_cast<std::uint32_t>(Layer::CpuShare) : 0U;
+    }
+    return layers;
+}
+
+std::size_t remove_stale_cgroup_trees() {
+    std::size_t removed = 0;
+    const Result<std::vector<Hierarchy>> layout = read_layout();
+    if (!layout) {
+        return removed;
+    }
+    for (const Hierarchy& hierarchy : *layout) {
+        const Result<Fd> own = lock_directory(hierarchy.own_directory);
+        for (const std::string& name : child_directories(hierarchy.own_directory)) {
+            if (!name.starts_with(kTreePrefix)) {
+                continue;
+            }
+            const std::string path = hierarchy.own_directory + "/" + name;
+            const Result<Fd> directory = open_directory(path);
+            // A living warden holds the lock.
+            if (directory && ::flock(directory->get(), LOCK_EX | LOCK_NB) == 0) {
+                removed += remove_tree(path) ? 1U : 0U;
+            }
+        }
+    }
+    return removed;
+}
+
+}  // namespace belljar::isolation
