@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "execution/limits.h"
+#include "execution/raw_exit.h"
 #include "isolation/seqpacket.h"
 #include "isolation/step.h"
 
@@ -28,14 +29,7 @@ using JarId = std::uint64_t;
 enum class GuestFd : std::uint32_t { Stdin, Stdout, Stderr, Program, Request, Report };
 inline constexpr std::size_t kGuestFdCount = 6;
 
-enum class KillReason : std::uint32_t {
-    None,
-    Deadline,    // the wall clock ran out
-    Output,      // the guest flooded a stream
-    Cancelled,   // the caller went away
-    Memory,      // the kernel counted an out-of-memory kill
-    ServerGone,  // nobody is left to receive the outcome
-};
+using execution::KillReason;
 
 // The layers that hold for every jar of this warden, found out at its start.
 enum class Layer : std::uint32_t {

@@ -1,0 +1,202 @@
+"""Runs one program inside a jar and reports what only the interpreter knows.
+
+Descriptor 3 is this file, 4 the request (JSON), 5 the report. The report carries the value of the
+last expression, the names that the program defined and the exception that ended it. Nobody outside
+trusts it with more than that: whether the program failed, and why, is decided by the kernel's word.
+"""
+
+import ast
+import base64
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+
+PROGRAM_FD, REQUEST_FD, REPORT_FD = 3, 4, 5
+WORKSPACE = "/workspace"
+MAIN = WORKSPACE + "/main.py"
+RESULT_LIMIT = 256 * 1024  # bytes of JSON
+TEXT_LIMIT = 64 * 1024  # characters of a repr or a traceback
+NAMES_LIMIT = 1000
+
+
+def read_request():
+    os.close(PROGRAM_FD)
+    with open(REQUEST_FD, "rb") as file:
+        return json.load(file)
+
+
+def place_files(files):
+    for path, content in files.items():
+        place = os.path.join(WORKSPACE, path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "wb") as file:
+            file.write(base64.b64decode(content))
+
+
+def prepare(request):
+    os.set_inheritable(REPORT_FD, False)
+    place_files(request["files"])
+    os.environ.update(request["env"])
+    sys.argv = ["main.py", *request["args"]]
+    sys.path.insert(0, WORKSPACE)
+    # What was printed before a deadline must not be lost in a buffer.
+    sys.stdout.reconfigure(line_buffering=True)
+    source = request["code"]
+    linecache.cache[MAIN] = (len(source), None, source.splitlines(True), MAIN)
+    return source
+
+
+def new_main():
+    module = types.ModuleType("__main__")
+    module.__file__ = MAIN
+    module.__builtins__ = __builtins__
+    sys.modules["__main__"] = module
+    return module.__dict__
+
+
+def compile_program(source):
+    """The statements and, apart from them, the last expression if the program ends with one."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(source, MAIN, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    body = compile(tree, MAIN, "exec", flags, dont_inherit=True)
+    if last is None:
+        return body, None
+    features = body.co_flags & ast_future_flags()
+    value = compile(ast.Expression(last.value), MAIN, "eval", flags | features, dont_inherit=True)
+    return body, value
+
+
+def ast_future_flags():
+    import __future__
+
+    return sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+async def await_both(body, value, names):
+    import inspect
+
+    result = None
+    for code in (body, value):
+        if code is not None:
+            result = eval(code, names)
+            if code.co_flags & inspect.CO_COROUTINE:
+                result = await result
+    return result if value is not None else None
+
+
+def run(body, value, names):
+    coroutine_flag = 0x80  # inspect.CO_COROUTINE
+    if any(code is not None and code.co_flags & coroutine_flag for code in (body, value)):
+        import asyncio
+
+        return asyncio.run(await_both(body, value, names))
+    exec(body, names)
+    return eval(value, names) if value is not None else None
+
+
+def clip(text):
+    return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "..."
+
+
+def safe_repr(value):
+    try:
+        return clip(repr(value))
+    except BaseException as error:  # the program's own __repr__
+        return f"<{type(value).__name__}: repr failed with {type(error).__name__}>"
+
+
+def as_json(value):
+    """The value if JSON can hold it, else None."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return value if len(text) <= RESULT_LIMIT else None
+
+
+def describe_result(value, names):
+    if value is None:
+        value = names.get("result")
+    if value is None:
+        return {}
+    return {"result": as_json(value), "repr": safe_repr(value)}
+
+
+def describe_names(names):
+    defined = [
+        name
+        for name, value in names.items()
+        if isinstance(name, str) and not name.startswith("_") and not isinstance(value, types.ModuleType)
+    ]
+    return defined[:NAMES_LIMIT]
+
+
+def guest_frames(trace):
+    while trace is not None and trace.tb_frame.f_code.co_filename != MAIN:
+        trace = trace.tb_next
+    return trace
+
+
+def describe_error(error):
+    frames = guest_frames(error.__traceback__)
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in traceback.walk_tb(frames):
+        if frame[0].f_code.co_filename == MAIN:
+            line = frame[1]
+    described = {"type": type(error).__name__, "message": clip(safe_str(error)), "traceback": clip(text)}
+    if isinstance(line, int):
+        described["line"] = line
+    return described
+
+
+def safe_str(error):
+    try:
+        return str(error)
+    except BaseException:
+        return "<the exception's own text failed>"
+
+
+def exit_code_of(error):
+    """What the interpreter would make of a SystemExit."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def send(report):
+    data = json.dumps(report).encode()
+    try:
+        with open(REPORT_FD, "wb", closefd=True) as file:
+            file.write(data)
+    except OSError:
+        pass  # the program closed it; what can be seen from outside is still true
+
+
+def main():
+    names = new_main()
+    report = {}
+    code = 0
+    try:
+        source = prepare(read_request())
+        body, value = compile_program(source)
+        report.update(describe_result(run(body, value, names), names))
+    except SystemExit as error:
+        code = exit_code_of(error)
+    except BaseException as error:
+        code = 1
+        report["error"] = describe_error(error)
+        print(report["error"]["traceback"], end="", file=sys.stderr)
+    report["variables"] = describe_names(dict(names))
+    send(report)
+    sys.exit(code)
+
+
+main()

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "execution/limits.h"
+#include "execution/request.h"
+
+namespace belljar::execution {
+
+// What policy allows of a request: the same program under limits that are now fixed.
+struct RunPlan {
+    RunRequest request{};
+    Limits limits{};
+};
+
+}  // namespace belljar::execution

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/result.h"
+#include "execution/plan.h"
+
+namespace belljar::policy {
+
+// What the operator allows. Built once from the configuration.
+struct Policy {
+    execution::Limits defaults{};
+    execution::Limits maximum{};
+    Bytes code_limit = mebibytes(1);
+};
+
+// The plan for a request, or the sentence that refuses it. Pure: same input, same answer.
+[[nodiscard]] Result<execution::RunPlan> decide(const Policy& policy,
+                                                execution::RunRequest request);
+
+}  // namespace belljar::policy

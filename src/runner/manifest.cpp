@@ -1,0 +1,124 @@
+#include "runner/manifest.h"
+
+#define TOML_EXCEPTIONS 0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+
+#include "runner/embedded_files.h"
+
+namespace belljar::runner {
+namespace {
+
+constexpr std::string_view kManifests = "runners/";
+constexpr std::string_view kGuestPrograms = "guest/";
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::ranges::transform(result, result.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    });
+    return result;
+}
+
+Result<std::string> required_text(const toml::table& table, std::string_view key) {
+    const std::optional<std::string> value = table[key].value<std::string>();
+    if (!value || value->empty()) {
+        return fail(ErrorCode::InvalidArgument, fmt::format("\"{}\" must be a text", key));
+    }
+    return *value;
+}
+
+Result<std::vector<std::string>> texts(const toml::table& table, std::string_view key) {
+    std::vector<std::string> result;
+    const toml::array* array = table[key].as_array();
+    if (array == nullptr) {
+        return fail(ErrorCode::InvalidArgument, fmt::format("\"{}\" must be a list of texts", key));
+    }
+    for (const toml::node& node : *array) {
+        const std::optional<std::string> value = node.value<std::string>();
+        if (!value) {
+            return fail(ErrorCode::InvalidArgument,
+                        fmt::format("\"{}\" must be a list of texts", key));
+        }
+        result.push_back(*value);
+    }
+    return result;
+}
+
+Result<std::string> guest_program(const std::string& path) {
+    for (const EmbeddedFile& file : embedded_files()) {
+        if (file.path.starts_with(kGuestPrograms) &&
+            file.path.substr(kGuestPrograms.size()) == path) {
+            return std::string(file.content);
+        }
+    }
+    return fail(ErrorCode::InvalidArgument, fmt::format("no guest program \"{}\"", path));
+}
+
+Result<Manifest> read_table(const toml::table& table) {
+    Manifest manifest;
+    BJ_TRY(manifest.language, required_text(table, "language"));
+    BJ_TRY(manifest.aliases, texts(table, "aliases"));
+    BJ_TRY(manifest.runner, required_text(table, "runner"));
+    BJ_TRY(const std::string bootstrap, required_text(table, "bootstrap"));
+    BJ_TRY(manifest.bootstrap, guest_program(bootstrap));
+    BJ_TRY(manifest.command, texts(table, "command"));
+    BJ_TRY(manifest.environment, texts(table, "environment"));
+    BJ_TRY(manifest.probe, required_text(table, "probe"));
+    if (manifest.command.empty() || !manifest.command.front().starts_with('/')) {
+        return fail(ErrorCode::InvalidArgument, "\"command\" must start with an absolute path");
+    }
+    return manifest;
+}
+
+}  // namespace
+
+Result<Manifest> parse_manifest(std::string_view name, std::string_view text) {
+    const toml::parse_result parsed = toml::parse(text, name);
+    if (!parsed) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("{}:{}: {}", name, parsed.error().source().begin.line,
+                                parsed.error().description()));
+    }
+    Result<Manifest> manifest = read_table(parsed.table());
+    if (!manifest) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("{}: {}", name, manifest.error().message));
+    }
+    return manifest;
+}
+
+Result<Runners> Runners::create() {
+    Runners runners;
+    for (const EmbeddedFile& file : embedded_files()) {
+        if (file.path.starts_with(kManifests)) {
+            BJ_TRY(Manifest manifest, parse_manifest(file.path, file.content));
+            runners.manifests_.push_back(std::move(manifest));
+        }
+    }
+    return runners;
+}
+
+const Manifest* Runners::find(std::string_view language) const {
+    const std::string wanted = lower(language);
+    for (const Manifest& manifest : manifests_) {
+        const bool alias = std::ranges::find(manifest.aliases, wanted) != manifest.aliases.end();
+        if (manifest.language == wanted || alias) {
+            return &manifest;
+        }
+    }
+    return nullptr;
+}
+
+std::string Runners::names() const {
+    std::vector<std::string> names;
+    for (const Manifest& manifest : manifests_) {
+        names.push_back(manifest.language);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace belljar::runner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace belljar::runner {
+
+// One language: how its programs are started inside a jar. Read from runners/*.toml.
+struct Manifest {
+    std::string language{};
+    std::vector<std::string> aliases{};
+    std::string runner{};
+    std::string bootstrap{};  // text of the guest program that starts the code
+    std::vector<std::string> command{};
+    std::vector<std::string> environment{};
+    std::string probe{};  // an expression of the language whose value is its version
+};
+
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view name, std::string_view text);
+
+// The languages this installation knows. Immutable after create().
+class Runners {
+   public:
+    // The manifests that are part of the binary.
+    static Result<Runners> create();
+
+    // By language name or alias, without regard to case.
+    [[nodiscard]] const Manifest* find(std::string_view language) const;
+    [[nodiscard]] const std::vector<Manifest>& all() const { return manifests_; }
+    // "python, javascript", for messages.
+    [[nodiscard]] std::string names() const;
+
+   private:
+    std::vector<Manifest> manifests_;
+};
+
+}  // namespace belljar::runner
