@@ -1,0 +1,120 @@
+#include "mcp/answer.h"
+
+#include <boost/json/array.hpp>
+#include <chrono>
+
+#include "base/utf8.h"
+#include "mcp/era.h"
+
+namespace belljar::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kInstructions =
+    "Belljar runs code in a sandbox made for each call and thrown away afterwards. Use "
+    "execute_code "
+    "to compute, to check an idea or to transform data instead of guessing the result; pass every "
+    "input in the call, because nothing is kept between calls and there is no network. "
+    "get_sandbox_info lists the languages and limits.";
+
+// The same for everyone and fixed while the program runs.
+constexpr milliseconds kDiscoveryLifetime = std::chrono::hours(1);
+// Descriptions name languages and limits, which the operator may change.
+constexpr milliseconds kToolListLifetime = std::chrono::minutes(5);
+
+void add_caching(json::object& result, milliseconds lifetime, std::string_view scope) {
+    result["ttlMs"] = lifetime.count();
+    result["cacheScope"] = scope;
+}
+
+json::object server_info(Revision revision, const Identity& identity) {
+    json::object info{{"name", identity.name}, {"version", identity.version}};
+    if (revision >= Revision::V2025_06_18) {
+        info["title"] = identity.title;
+    }
+    return info;
+}
+
+json::object capabilities() { return {{"tools", json::object{}}}; }
+
+json::object encode_tool(const ToolDefinition& tool, Revision revision) {
+    json::object object{
+        {"name", tool.name}, {"description", tool.description}, {"inputSchema", tool.input_schema}};
+    if (revision >= Revision::V2025_03_26) {
+        object["annotations"] = tool.annotations;
+    }
+    if (revision >= Revision::V2025_06_18) {
+        object["title"] = tool.title;
+        object["outputSchema"] = tool.output_schema;
+    }
+    return object;
+}
+
+// One overload per kind of result.
+class Encoder {
+   public:
+    Encoder(Revision revision, const Identity& identity)
+        : revision_(revision), identity_(identity) {}
+
+    json::object operator()(const Discovery& /*discovery*/) const {
+        json::object result{{"supportedVersions", json::array{name_of(kModernRevision)}},
+                            {"capabilities", capabilities()},
+                            {"instructions", kInstructions}};
+        add_caching(result, kDiscoveryLifetime, "public");
+        return result;
+    }
+
+    json::object operator()(const Handshake& handshake) const {
+        return {{"protocolVersion", name_of(handshake.revision)},
+                {"capabilities", capabilities()},
+                {"serverInfo", server_info(handshake.revision, identity_)},
+                {"instructions", kInstructions}};
+    }
+
+    json::object operator()(const Acknowledgement& /*acknowledgement*/) const { return {}; }
+
+    json::object operator()(const ToolList& list) const {
+        json::array tools;
+        for (const ToolDefinition& tool : list.tools) {
+            tools.emplace_back(encode_tool(tool, revision_));
+        }
+        json::object result;
+        result["tools"] = std::move(tools);
+        if (era_of(revision_) == Era::Modern) {
+            add_caching(result, kToolListLifetime, "private");
+        }
+        return result;
+    }
+
+    json::object operator()(const ToolOutcome& outcome) const {
+        json::object block{{"type", "text"}, {"text", make_valid_utf8(outcome.text)}};
+        json::array content;
+        content.emplace_back(std::move(block));
+        json::object result;
+        result["content"] = std::move(content);
+        result["isError"] = outcome.failed;
+        if (outcome.structured && revision_ >= Revision::V2025_06_18) {
+            result["structuredContent"] = *outcome.structured;
+        }
+        return result;
+    }
+
+   private:
+    Revision revision_;
+    const Identity& identity_;
+};
+
+}  // namespace
+
+json::object encode(const Answer& answer, Revision revision, const Identity& identity) {
+    json::object result = std::visit(Encoder(revision, identity), answer);
+    if (era_of(revision) == Era::Modern) {
+        result["resultType"] = "complete";
+        result["_meta"] =
+            json::object{{std::string(kServerInfoKey), server_info(revision, identity)}};
+    }
+    return result;
+}
+
+}  // namespace belljar::mcp

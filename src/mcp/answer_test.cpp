@@ -1,0 +1,84 @@
+#include "mcp/answer.h"
+
+#include <gtest/gtest.h>
+
+namespace belljar::mcp {
+namespace {
+
+const Identity kIdentity{.version = "1.2.3"};
+
+const ToolList kTools{.tools = {{.name = "t",
+                                 .title = "T",
+                                 .description = "d",
+                                 .input_schema = {{"type", "object"}},
+                                 .output_schema = {{"type", "object"}},
+                                 .annotations = {{"readOnlyHint", true}}}}};
+
+std::string encoded(const Answer& answer, Revision revision) {
+    return to_text(encode(answer, revision, kIdentity));
+}
+
+TEST(Answer, ModernResultsCarryTypeAndServer) {
+    EXPECT_EQ(encoded(Acknowledgement{}, Revision::V2026_07_28),
+              R"({"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":)"
+              R"({"name":"belljar","version":"1.2.3","title":"Belljar"}}})");
+    EXPECT_EQ(encoded(Acknowledgement{}, Revision::V2025_11_25), "{}");
+}
+
+TEST(Answer, DiscoveryIsPublicForAnHour) {
+    const json::object result = encode(Discovery{}, Revision::V2026_07_28, kIdentity);
+    EXPECT_EQ(to_text(result.at("supportedVersions")), R"(["2026-07-28"])");
+    EXPECT_EQ(to_text(result.at("capabilities")), R"({"tools":{}})");
+    EXPECT_EQ(result.at("ttlMs"), json::value(3600000));
+    EXPECT_EQ(result.at("cacheScope"), json::value("public"));
+    EXPECT_FALSE(result.contains("serverInfo"));
+}
+
+TEST(Answer, HandshakeFitsTheNegotiatedRevision) {
+    const Handshake newest{.revision = Revision::V2025_11_25};
+    const json::object result = encode(newest, kAssumedRevision, kIdentity);
+    EXPECT_EQ(result.at("protocolVersion"), json::value("2025-11-25"));
+    EXPECT_TRUE(result.at("serverInfo").as_object().contains("title"));
+    EXPECT_TRUE(result.contains("instructions"));
+    EXPECT_FALSE(result.contains("resultType"));
+    const Handshake oldest{.revision = Revision::V2024_11_05};
+    const json::object old = encode(oldest, kAssumedRevision, kIdentity);
+    EXPECT_FALSE(old.at("serverInfo").as_object().contains("title"));
+}
+
+TEST(Answer, OlderRevisionsAreToldLessOfATool) {
+    EXPECT_EQ(encoded(kTools, Revision::V2024_11_05),
+              R"({"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]})");
+    EXPECT_EQ(encoded(kTools, Revision::V2025_03_26),
+              R"({"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},)"
+              R"("annotations":{"readOnlyHint":true}}]})");
+    const std::string full =
+        R"({"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},)"
+        R"("annotations":{"readOnlyHint":true},"title":"T","outputSchema":{"type":"object"}}]})";
+    EXPECT_EQ(encoded(kTools, Revision::V2025_06_18), full);
+    EXPECT_EQ(encoded(kTools, Revision::V2025_11_25), full);
+}
+
+TEST(Answer, ModernToolListsSayHowLongTheyHold) {
+    const json::object result = encode(kTools, Revision::V2026_07_28, kIdentity);
+    EXPECT_EQ(result.at("ttlMs"), json::value(300000));
+    EXPECT_EQ(result.at("cacheScope"), json::value("private"));
+}
+
+TEST(Answer, StructuredContentFromJune2025) {
+    const ToolOutcome outcome{.text = "x", .structured = json::object{{"a", 1}}};
+    EXPECT_EQ(encoded(outcome, Revision::V2025_03_26),
+              R"({"content":[{"type":"text","text":"x"}],"isError":false})");
+    EXPECT_EQ(encoded(outcome, Revision::V2025_06_18),
+              R"({"content":[{"type":"text","text":"x"}],"isError":false,)"
+              R"("structuredContent":{"a":1}})");
+}
+
+TEST(Answer, TextIsMadeValid) {
+    const ToolOutcome outcome{.text = "\xFF", .failed = true};
+    EXPECT_EQ(encoded(outcome, Revision::V2025_11_25),
+              "{\"content\":[{\"type\":\"text\",\"text\":\"\xEF\xBF\xBD\"}],\"isError\":true}");
+}
+
+}  // namespace
+}  // namespace belljar::mcp

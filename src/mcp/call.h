@@ -1,0 +1,14 @@
+#pragma once
+
+#include "mcp/json_rpc.h"
+#include "mcp/revision.h"
+
+namespace belljar::mcp {
+
+// A request or notification that its era's rules let through, with the revision to answer it in.
+struct Call {
+    Message message{};
+    Revision revision = kModernRevision;
+};
+
+}  // namespace belljar::mcp

@@ -1,0 +1,83 @@
+#include "mcp/dispatcher.h"
+
+#include <gtest/gtest.h>
+
+#include "mcp/testing/fake_executor.h"
+#include "mcp/testing/run_task.h"
+
+namespace belljar::mcp {
+namespace {
+
+class DispatcherTest : public testing::Test {
+   protected:
+    Reply answer(Revision revision, std::string_view method, std::string_view params = "{}") {
+        Message message{.kind = Message::Kind::Request,
+                        .id = "id",
+                        .method = std::string(method),
+                        .params = parse_json(params).value().as_object()};
+        return run_task(dispatcher.answer({.message = std::move(message), .revision = revision},
+                                          std::make_shared<engine::Cancellation>()));
+    }
+
+    FakeExecutor executor;
+    Dispatcher dispatcher{executor, Identity{.version = "1.2.3"}};
+};
+
+TEST_F(DispatcherTest, EachEraHasItsMethods) {
+    struct Case {
+        std::string_view method;
+        bool modern;
+        bool legacy;
+    };
+    for (const Case& test :
+         {Case{"server/discover", true, false}, Case{"ping", false, true},
+          Case{"initialize", false, true}, Case{"tools/list", true, true},
+          Case{"tools/call", true, true}, Case{"tools/cal", false, false}, Case{"", false, false},
+          Case{"resources/list", false, false}, Case{"logging/setLevel", false, false}}) {
+        EXPECT_EQ(answer(Revision::V2026_07_28, test.method).error != RpcCode::MethodNotFound,
+                  test.modern)
+            << test.method;
+        EXPECT_EQ(answer(Revision::V2025_11_25, test.method).error != RpcCode::MethodNotFound,
+                  test.legacy)
+            << test.method;
+    }
+}
+
+TEST_F(DispatcherTest, EchoesTheId) {
+    EXPECT_EQ(answer(Revision::V2025_11_25, "ping").message.at("id"), json::value("id"));
+    EXPECT_EQ(answer(Revision::V2025_11_25, "nothing").message.at("id"), json::value("id"));
+}
+
+TEST_F(DispatcherTest, InitializeNegotiates) {
+    const auto version = [&](std::string_view params) {
+        return answer(Revision::V2025_03_26, "initialize", params)
+            .message.at("result")
+            .at("protocolVersion");
+    };
+    EXPECT_EQ(version(R"({"protocolVersion":"2024-11-05"})"), json::value("2024-11-05"));
+    EXPECT_EQ(version(R"({"protocolVersion":"2026-07-28"})"), json::value("2025-11-25"));
+    EXPECT_EQ(answer(Revision::V2025_03_26, "initialize", R"({"protocolVersion":1})").error,
+              RpcCode::InvalidParams);
+}
+
+TEST_F(DispatcherTest, ChecksParams) {
+    struct Case {
+        std::string_view method;
+        std::string_view params;
+        std::optional<RpcCode> error;
+    };
+    for (const Case& test :
+         {Case{"tools/list", R"({"cursor":""})", RpcCode::InvalidParams},
+          Case{"tools/call", R"({})", RpcCode::InvalidParams},
+          Case{"tools/call", R"({"name":1})", RpcCode::InvalidParams},
+          Case{"tools/call", R"({"name":"nothing"})", RpcCode::InvalidParams},
+          Case{"tools/call", R"({"name":"execute_code","arguments":[]})", RpcCode::InvalidParams},
+          Case{"tools/call", R"({"name":"execute_code","arguments":null})", std::nullopt},
+          Case{"tools/call", R"({"name":"get_sandbox_info"})", std::nullopt}}) {
+        EXPECT_EQ(answer(Revision::V2026_07_28, test.method, test.params).error, test.error)
+            << test.params;
+    }
+}
+
+}  // namespace
+}  // namespace belljar::mcp

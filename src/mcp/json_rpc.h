@@ -1,0 +1,61 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+
+namespace belljar::mcp {
+
+// The codes this server puts on the wire, as JSON-RPC and MCP number them.
+enum class RpcCode : int {
+    ParseError = -32700,
+    InvalidRequest = -32600,
+    MethodNotFound = -32601,
+    InvalidParams = -32602,
+    InternalError = -32603,
+    HeaderMismatch = -32020,
+    UnsupportedVersion = -32022,
+};
+
+// The error member of an answer. The message is a sentence for a person or a model.
+struct RpcError {
+    RpcCode code = RpcCode::InternalError;
+    std::string message{};
+    json::value data{};  // null: none
+};
+
+// The value, or the error to answer with. A class, so that ignoring it draws a warning.
+template <typename T>
+class [[nodiscard]] RpcResult : public std::expected<T, RpcError> {
+   public:
+    using std::expected<T, RpcError>::expected;
+};
+
+[[nodiscard]] std::unexpected<RpcError> rpc_fail(RpcCode code, std::string message);
+
+// One well-formed JSON-RPC message.
+struct Message {
+    enum class Kind { Request, Notification, Response };
+
+    Kind kind = Kind::Notification;
+    json::value id{};  // of a request: a string or an integer, exactly as sent
+    std::string method{};
+    json::object params{};
+};
+
+// Why a JSON value is no JSON-RPC message, with its id if that much could be read.
+struct BadMessage {
+    std::optional<json::value> id{};
+    RpcError error{};
+};
+
+[[nodiscard]] std::expected<Message, BadMessage> parse_message(json::value value);
+
+[[nodiscard]] json::object result_message(json::value id, json::object result);
+// Without an id the member is left out; legacy clients expect null in its place.
+[[nodiscard]] json::object error_message(std::optional<json::value> id, RpcError error);
+
+}  // namespace belljar::mcp

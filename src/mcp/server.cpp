@@ -1,0 +1,89 @@
+#include "mcp/server.h"
+
+#include "mcp/batch.h"
+
+namespace belljar::mcp {
+namespace {
+
+using access::HttpRequest;
+using access::HttpResponse;
+using engine::CancellationPtr;
+
+HttpResponse accepted() { return {.status = 202, .content_type = ""}; }
+
+HttpResponse respond(unsigned status, const json::value& body) {
+    return {.status = status, .body = to_text(body)};
+}
+
+// Errors of a method are answers like others, except that modern clients read from the status
+// whether the method exists.
+unsigned status_of(const Reply& reply, Era era) {
+    return era == Era::Modern && reply.error == RpcCode::MethodNotFound ? 404 : 200;
+}
+
+}  // namespace
+
+Server::Server(engine::Executor& executor, Identity identity)
+    : dispatcher_(executor, std::move(identity)) {}
+
+Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr cancellation) {
+    std::expected<Post, Refusal> post = read_post(request);
+    if (!post) {
+        Refusal& refusal = post.error();
+        co_return respond(refusal.status,
+                          error_message(std::move(refusal.id), std::move(refusal.error)));
+    }
+    if (Batch* batch = std::get_if<Batch>(&*post)) {
+        HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
+        co_return response;
+    }
+    HttpResponse response =
+        co_await serve_call(std::move(std::get<Call>(*post)), std::move(cancellation));
+    co_return response;
+}
+
+Task<HttpResponse> Server::serve_call(Call call, CancellationPtr cancellation) {
+    // Without sessions a notification concerns nothing that is kept here: notifications/cancelled
+    // cannot be matched to a request, because two clients may use the same id.
+    if (call.message.kind == Message::Kind::Notification) {
+        co_return accepted();
+    }
+    const Era era = era_of(call.revision);
+    const Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
+    co_return respond(status_of(reply, era), reply.message);
+}
+
+Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation) {
+    json::array answers;
+    for (json::value& element : batch.elements) {
+        if (cancellation->requested()) {
+            break;
+        }
+        std::optional<json::object> answer =
+            co_await serve_element(std::move(element), cancellation);
+        if (answer) {
+            answers.emplace_back(std::move(*answer));
+        }
+    }
+    co_return answers.empty() ? accepted() : respond(200, std::move(answers));
+}
+
+Task<std::optional<json::object>> Server::serve_element(json::value element,
+                                                        CancellationPtr cancellation) {
+    std::expected<Message, BadMessage> message = parse_message(std::move(element));
+    if (!message) {
+        BadMessage& bad = message.error();
+        co_return error_message(bad.id.value_or(nullptr), std::move(bad.error));
+    }
+    if (message->kind != Message::Kind::Request) {
+        co_return std::nullopt;
+    }
+    if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
+        co_return error_message(std::move(message->id), std::move(*fault));
+    }
+    Call call{.message = std::move(*message), .revision = Revision::V2025_03_26};
+    Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
+    co_return std::move(reply.message);
+}
+
+}  // namespace belljar::mcp

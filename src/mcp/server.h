@@ -1,0 +1,37 @@
+#pragma once
+
+#include "access/http_message.h"
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "engine/executor.h"
+#include "mcp/answer.h"
+#include "mcp/dispatcher.h"
+#include "mcp/post.h"
+
+namespace belljar::mcp {
+
+// MCP over HTTP, all revisions on one endpoint and without sessions. Borrows the executor; used on
+// the I/O thread only, and outlives every coroutine it hands out.
+class Server {
+   public:
+    Server(engine::Executor& executor, Identity identity);
+
+    // POST /mcp after authentication and the Host and Origin checks. Never fails: what is wrong is
+    // said in the response. `cancellation` fires when the client hangs up: without a session there
+    // is nobody left to give the answer to, in either era.
+    Task<access::HttpResponse> handle_post(access::HttpRequest request,
+                                           engine::CancellationPtr cancellation);
+
+    // The methods, for transports that are not HTTP.
+    [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
+
+   private:
+    Task<access::HttpResponse> serve_call(Call call, engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> serve_batch(Batch batch, engine::CancellationPtr cancellation);
+    Task<std::optional<json::object>> serve_element(json::value element,
+                                                    engine::CancellationPtr cancellation);
+
+    Dispatcher dispatcher_;
+};
+
+}  // namespace belljar::mcp

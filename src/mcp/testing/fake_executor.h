@@ -1,0 +1,66 @@
+#pragma once
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <optional>
+#include <vector>
+
+#include "engine/executor.h"
+
+namespace belljar::mcp {
+
+// Stands in for the engine in tests: answers every run as told and remembers what was asked.
+class FakeExecutor : public engine::Executor {
+   public:
+    enum class Mode { AnswerAtOnce, WaitForCancellation };
+
+    Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                               engine::CancellationPtr cancellation) override {
+        requests.push_back(std::move(request));
+        if (mode == Mode::WaitForCancellation) {
+            co_await wait(std::move(cancellation));
+            co_return execution::RunResult{.status = execution::Status::Cancelled};
+        }
+        if (error) {
+            co_return fail(*error);
+        }
+        co_return result;
+    }
+
+    [[nodiscard]] engine::SandboxInfo info() const override {
+        engine::SandboxInfo info{
+            .version = "1.2.3",
+            .runners = {{.language = "python", .aliases = {"py"}, .version = "3.11"},
+                        {.language = "bash", .aliases = {"sh"}, .version = "5.2"}},
+            .isolation = {.grade = "A", .tier = "namespaces"}};
+        info.maximum_limits.timeout = std::chrono::seconds(300);
+        return info;
+    }
+
+    Mode mode = Mode::AnswerAtOnce;
+    execution::RunResult result{.execution_id = "run-1",
+                                .language = "python",
+                                .runner = "python3",
+                                .status = execution::Status::Ok,
+                                .exit_code = 0,
+                                .stdout_stream = {.text = "hello\n", .bytes = 6}};
+    std::optional<Error> error;
+    std::vector<execution::RunRequest> requests;
+
+   private:
+    static Task<void> wait(engine::CancellationPtr cancellation) {
+        const auto executor = co_await asio::this_coro::executor;
+        asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
+        if (cancellation->requested()) {
+            co_return;
+        }
+        cancellation->on_request([&timer] { timer.cancel(); });
+        boost::system::error_code ignored;
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        cancellation->on_request(nullptr);
+    }
+};
+
+}  // namespace belljar::mcp

@@ -1,0 +1,184 @@
+#include "mcp/text_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/utf8.h"
+#include "mcp/revision.h"
+
+namespace belljar::mcp {
+namespace {
+
+using execution::CapturedStream;
+using execution::RunResult;
+using execution::Status;
+
+// Parts joined by exactly one line break; a part that ends with one needs no other.
+class Lines {
+   public:
+    void add(std::string_view part) {
+        if (part.empty()) {
+            return;
+        }
+        if (!text_.empty() && text_.back() != '\n') {
+            text_ += '\n';
+        }
+        text_ += part;
+    }
+
+    [[nodiscard]] bool empty() const { return text_.empty(); }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+   private:
+    std::string text_;
+};
+
+std::string error_line(const execution::GuestError& error) {
+    std::string line = error.type;
+    if (!error.message.empty()) {
+        line += (line.empty() ? "" : ": ") + error.message;
+    }
+    if (error.line) {
+        line += fmt::format(" (line {})", *error.line);
+    }
+    return line;
+}
+
+std::string denial_line(const execution::Denial& denial) {
+    std::string line = fmt::format("Denied: {}", denial.what);
+    if (!denial.rule.empty()) {
+        line += fmt::format(" (rule {})", denial.rule);
+    }
+    line += '.';
+    if (!denial.hint.empty()) {
+        line += ' ' + denial.hint;
+    }
+    return line;
+}
+
+void add_truncation(Lines& lines, std::string_view name, const CapturedStream& stream) {
+    if (stream.truncated) {
+        lines.add(
+            fmt::format("[{} was cut: the beginning and the end of {} bytes are shown; print "
+                        "less, or only the part you need]",
+                        name, stream.bytes));
+    }
+}
+
+std::string files_line(const std::vector<execution::ProducedFile>& files) {
+    std::string line = "Files written:";
+    for (const execution::ProducedFile& file : files) {
+        line += fmt::format(" {} ({} bytes)", file.name, file.size);
+        line += &file == &files.back() ? "" : ",";
+    }
+    return line;
+}
+
+std::string exit_line(const RunResult& result) {
+    if (result.signal) {
+        return fmt::format("[error] The program was ended by signal {}.", *result.signal);
+    }
+    return fmt::format("[error] The program ended with exit code {}.",
+                       result.exit_code.value_or(1));
+}
+
+// What happened and what to do next; empty for a run that went well.
+std::string status_line(const RunResult& result) {
+    switch (result.status) {
+        case Status::Ok:
+            return "";
+        case Status::Error:
+            return exit_line(result);
+        case Status::Timeout:
+            return fmt::format(
+                "[timeout] Stopped at its time limit after {:.1f} s. Do less work, or "
+                "pass a larger timeout.",
+                to_seconds(result.usage.wall));
+        case Status::Memory:
+            return "[memory] Stopped because it used more memory than allowed. Work in smaller "
+                   "pieces, or pass a larger memory_limit.";
+        case Status::Processes:
+            return "[processes] The limit on processes and threads was reached. Start fewer.";
+        case Status::Disk:
+            return "[disk] The space for files was used up. Write less, or delete what is not "
+                   "needed.";
+        case Status::Output:
+            return "[output] Stopped because it wrote far too much output. Print less.";
+        case Status::Killed:
+            return fmt::format(
+                "[killed] Ended by signal {} from outside the program. Trying once "
+                "more can help.",
+                result.signal.value_or(9));
+        case Status::Denied:
+            return "[denied] Refused by policy. Change the program as the reason above says.";
+        case Status::Cancelled:
+            return "[cancelled] Stopped because the request was cancelled.";
+    }
+    return "";
+}
+
+std::string runner_line(const engine::SandboxInfo::Runner& runner) {
+    std::string line = fmt::format("- {}", runner.language);
+    if (!runner.version.empty()) {
+        line += ' ' + runner.version;
+    }
+    if (!runner.aliases.empty()) {
+        line += fmt::format(" (also {})", fmt::join(runner.aliases, ", "));
+    }
+    return line;
+}
+
+std::string limits_line(std::string_view name, const execution::Limits& limits) {
+    return fmt::format("{}: {:g} s, {} memory, {} processes, {} inline per output stream", name,
+                       to_seconds(limits.timeout), format_bytes(limits.memory), limits.processes,
+                       format_bytes(limits.output));
+}
+
+}  // namespace
+
+std::string text_view(const RunResult& result) {
+    Lines lines;
+    lines.add(result.stdout_stream.text);
+    if (!result.stderr_stream.text.empty()) {
+        lines.add("[stderr]");
+        lines.add(result.stderr_stream.text);
+    }
+    if (result.error) {
+        lines.add(error_line(*result.error));
+    }
+    if (result.result_repr) {
+        lines.add("=> " + *result.result_repr);
+    }
+    for (const execution::Denial& denial : result.denials) {
+        lines.add(denial_line(denial));
+    }
+    if (!result.files.empty()) {
+        lines.add(files_line(result.files));
+    }
+    add_truncation(lines, "stdout", result.stdout_stream);
+    add_truncation(lines, "stderr", result.stderr_stream);
+    lines.add(status_line(result));
+    return lines.empty() ? "(no output)" : make_valid_utf8(lines.take());
+}
+
+std::string text_view(const engine::SandboxInfo& info) {
+    Lines lines;
+    lines.add(fmt::format("Belljar {}", info.version));
+    lines.add("Languages:");
+    for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        lines.add(runner_line(runner));
+    }
+    lines.add(limits_line("Default limits", info.default_limits));
+    lines.add(limits_line("Largest limits", info.maximum_limits));
+    lines.add(
+        fmt::format("Isolation: grade {}, tier {}", info.isolation.grade, info.isolation.tier));
+    if (!info.isolation.missing.empty()) {
+        lines.add(fmt::format("Isolation layers missing on this host: {}",
+                              fmt::join(info.isolation.missing, ", ")));
+    }
+    lines.add("Network: none");
+    lines.add(fmt::format("Protocol versions: {}", revision_names()));
+    return make_valid_utf8(lines.take());
+}
+
+}  // namespace belljar::mcp

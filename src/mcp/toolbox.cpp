@@ -1,0 +1,117 @@
+#include "mcp/toolbox.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/json/array.hpp>
+
+#include "base/utf8.h"
+#include "engine/run_arguments.h"
+#include "execution/error_wire.h"
+#include "mcp/quote.h"
+#include "mcp/text_view.h"
+#include "mcp/tool_schemas.h"
+#include "outcome/result_json.h"
+
+namespace belljar::mcp {
+namespace {
+
+json::array language_list(const engine::SandboxInfo& info) {
+    json::array languages;
+    for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        languages.push_back({{"language", runner.language},
+                             {"aliases", json::array(runner.aliases.begin(), runner.aliases.end())},
+                             {"version", make_valid_utf8(runner.version)}});
+    }
+    return languages;
+}
+
+json::object describe(const engine::SandboxInfo& info) {
+    json::array versions;
+    for (const Revision revision : kRevisions) {
+        versions.emplace_back(name_of(revision));
+    }
+    json::object limits;
+    limits["default"] = outcome::to_json(info.default_limits);
+    limits["maximum"] = outcome::to_json(info.maximum_limits);
+    json::object description;
+    description["version"] = info.version;
+    description["languages"] = language_list(info);
+    description["limits"] = std::move(limits);
+    description["isolation"] = outcome::to_json(info.isolation);
+    description["protocol_versions"] = std::move(versions);
+    description["network"] = "none";
+    return description;
+}
+
+bool is_own_fault(ErrorCode code) {
+    return code == ErrorCode::Internal || code == ErrorCode::SystemCall;
+}
+
+RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
+    if (outcome) {
+        return std::move(*outcome);
+    }
+    const Error& error = outcome.error();
+    std::string message = execution::client_message(error);
+    if (is_own_fault(error.code)) {
+        return rpc_fail(static_cast<RpcCode>(execution::json_rpc_code(error.code)),
+                        std::move(message));
+    }
+    return ToolOutcome{.text = std::move(message), .failed = true};
+}
+
+}  // namespace
+
+const Toolbox::Entry* Toolbox::find(std::string_view name) {
+    static constexpr std::array<Entry, 2> kTools{
+        {{"execute_code", &Toolbox::execute_code},
+         {"get_sandbox_info", &Toolbox::get_sandbox_info}}};
+    for (const Entry& tool : kTools) {
+        if (tool.name == name) {
+            return &tool;
+        }
+    }
+    return nullptr;
+}
+
+ToolList Toolbox::list() const {
+    return {.tools = {define_execute_code(executor_.info()), define_get_sandbox_info()}};
+}
+
+Task<RpcResult<Answer>> Toolbox::call(std::string name, json::object arguments,
+                                      engine::CancellationPtr cancellation) {
+    const Entry* tool = find(name);
+    if (tool == nullptr) {
+        co_return rpc_fail(
+            RpcCode::InvalidParams,
+            fmt::format("There is no tool {}; the tools are execute_code and get_sandbox_info.",
+                        quote(name)));
+    }
+    Result<ToolOutcome> outcome =
+        co_await (this->*tool->function)(std::move(arguments), std::move(cancellation));
+    co_return to_answer(std::move(outcome));
+}
+
+Task<Result<ToolOutcome>> Toolbox::execute_code(json::object arguments,
+                                                engine::CancellationPtr cancellation) {
+    BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(arguments));
+    BJ_CO_TRY(const execution::RunResult result,
+              co_await executor_.execute(std::move(request), std::move(cancellation)));
+    co_return ToolOutcome{.text = text_view(result),
+                          .structured = outcome::to_json(result),
+                          .failed = !result.success()};
+}
+
+Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(json::object arguments,
+                                                    engine::CancellationPtr /*cancellation*/) {
+    if (!arguments.empty()) {
+        co_return fail(ErrorCode::InvalidArgument,
+                       fmt::format("get_sandbox_info takes no arguments, but {} was given.",
+                                   quote(arguments.begin()->key())));
+    }
+    const engine::SandboxInfo info = executor_.info();
+    co_return ToolOutcome{.text = text_view(info), .structured = describe(info)};
+}
+
+}  // namespace belljar::mcp

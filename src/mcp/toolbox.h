@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "engine/executor.h"
+#include "mcp/answer.h"
+#include "mcp/json_rpc.h"
+
+namespace belljar::mcp {
+
+// The tools and what calling them does. Borrows the executor; used on the I/O thread only.
+class Toolbox {
+   public:
+    explicit Toolbox(engine::Executor& executor) : executor_(executor) {}
+
+    [[nodiscard]] ToolList list() const;
+
+    // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
+    // An error is for the client: there is no such tool, or Belljar itself is at fault.
+    Task<RpcResult<Answer>> call(std::string name, json::object arguments,
+                                 engine::CancellationPtr cancellation);
+
+   private:
+    using Function = Task<Result<ToolOutcome>> (Toolbox::*)(json::object, engine::CancellationPtr);
+    struct Entry {
+        std::string_view name;
+        Function function;
+    };
+    static const Entry* find(std::string_view name);
+
+    Task<Result<ToolOutcome>> execute_code(json::object arguments,
+                                           engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> get_sandbox_info(json::object arguments,
+                                               engine::CancellationPtr cancellation);
+
+    engine::Executor& executor_;
+};
+
+}  // namespace belljar::mcp

@@ -1,0 +1,174 @@
+#include "mcp/toolbox.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "mcp/testing/fake_executor.h"
+#include "mcp/testing/run_task.h"
+#include "mcp/testing/schema_check.h"
+
+namespace belljar::mcp {
+namespace {
+
+class ToolboxTest : public testing::Test {
+   protected:
+    RpcResult<Answer> call(std::string name, std::string_view arguments) {
+        return run_task(toolbox.call(std::move(name), parse_json(arguments).value().as_object(),
+                                     std::make_shared<engine::Cancellation>()));
+    }
+
+    ToolOutcome outcome(std::string name, std::string_view arguments) {
+        return std::get<ToolOutcome>(call(std::move(name), arguments).value());
+    }
+
+    json::object output_schema(std::string_view name) {
+        const ToolList list = toolbox.list();
+        return std::ranges::find(list.tools, name, &ToolDefinition::name)->output_schema;
+    }
+
+    FakeExecutor executor;
+    Toolbox toolbox{executor};
+};
+
+TEST_F(ToolboxTest, EveryListedToolIsFullyDescribed) {
+    for (const ToolDefinition& tool : toolbox.list().tools) {
+        EXPECT_LE(tool.name.size(), 64U);
+        EXPECT_FALSE(tool.title.empty());
+        EXPECT_NE(tool.description.find("Example: {"), std::string::npos);
+        EXPECT_EQ(tool.input_schema.at("type"), json::value("object"));
+        EXPECT_EQ(tool.input_schema.at("additionalProperties"), json::value(false));
+        EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
+        EXPECT_EQ(to_text(tool.input_schema).find("x-mcp-header"), std::string::npos);
+        for (const char* hint :
+             {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
+            EXPECT_TRUE(tool.annotations.contains(hint)) << hint;
+        }
+    }
+}
+
+TEST_F(ToolboxTest, DescriptionsNameThisInstallation) {
+    const ToolDefinition tool = toolbox.list().tools.front();
+    EXPECT_NE(tool.description.find("Languages: python, bash."), std::string::npos);
+    EXPECT_NE(to_text(tool.input_schema).find("30 by default, at most 300"), std::string::npos);
+}
+
+TEST_F(ToolboxTest, RunsCode) {
+    const ToolOutcome run = outcome("execute_code", R"({"code":"x = 1","timeout":5})");
+    EXPECT_FALSE(run.failed);
+    EXPECT_EQ(run.text, "hello\n");
+    ASSERT_EQ(executor.requests.size(), 1U);
+    EXPECT_EQ(executor.requests[0].code, "x = 1");
+    EXPECT_EQ(executor.requests[0].timeout, std::chrono::seconds(5));
+    ASSERT_TRUE(run.structured);
+    EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_code")), "");
+}
+
+TEST_F(ToolboxTest, AFullRecordSatisfiesTheOutputSchema) {
+    executor.result.status = execution::Status::Memory;
+    executor.result.exit_code = std::nullopt;
+    executor.result.signal = 9;
+    executor.result.conversation_id = "c";
+    executor.result.session_id = "s";
+    executor.result.full_output = "u";
+    executor.result.result_json = R"({"a":[1]})";
+    executor.result.result_repr = "r";
+    executor.result.variables = {"x"};
+    executor.result.outputs = {{.bundle = {{"text/html", R"("<p>")"}}}};
+    executor.result.files = {{.name = "f", .size = 1}};
+    executor.result.error = {.type = "E", .message = "m", .line = 1, .traceback = "t"};
+    executor.result.denials = {{.what = "w", .rule = "r", .hint = "h"}};
+    executor.result.isolation.missing = {"landlock"};
+    const ToolOutcome run = outcome("execute_code", R"({"code":""})");
+    EXPECT_TRUE(run.failed);
+    const json::object schema = output_schema("execute_code");
+    EXPECT_EQ(schema_fault(*run.structured, schema), "");
+    for (const auto& [name, value] : *run.structured) {
+        EXPECT_TRUE(schema.at("properties").as_object().contains(name)) << name;
+    }
+}
+
+TEST_F(ToolboxTest, BadArgumentsAreForTheModel) {
+    for (const std::string_view arguments :
+         {R"({})", R"({"code":1})", R"({"code":"a\u0000b"})", R"({"code":"","timeout":"x"})",
+          R"({"code":"","timeout":-1})", R"({"code":"","network":true})",
+          R"({"code":"","unknown":1})"}) {
+        const ToolOutcome run = outcome("execute_code", arguments);
+        EXPECT_TRUE(run.failed) << arguments;
+        EXPECT_FALSE(run.text.empty()) << arguments;
+        EXPECT_FALSE(run.structured) << arguments;
+    }
+    EXPECT_TRUE(executor.requests.empty());
+}
+
+TEST_F(ToolboxTest, RefusalsAreForTheModel) {
+    for (const ErrorCode code :
+         {ErrorCode::InvalidArgument, ErrorCode::Unsupported, ErrorCode::TooLarge,
+          ErrorCode::Denied, ErrorCode::Overloaded, ErrorCode::Unavailable, ErrorCode::Cancelled}) {
+        executor.error = Error{.code = code, .message = "because"};
+        const ToolOutcome run = outcome("execute_code", R"({"code":""})");
+        EXPECT_TRUE(run.failed);
+        EXPECT_EQ(run.text, "because");
+    }
+}
+
+TEST_F(ToolboxTest, OurOwnFaultsAreErrorsWithoutDetail) {
+    for (const ErrorCode code : {ErrorCode::Internal, ErrorCode::SystemCall}) {
+        executor.error = Error{.code = code, .message = "/secret/path"};
+        const RpcResult<Answer> answer = call("execute_code", R"({"code":""})");
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().code, RpcCode::InternalError);
+        EXPECT_EQ(answer.error().message.find("secret"), std::string::npos);
+    }
+}
+
+TEST_F(ToolboxTest, UnknownToolsNameTheKnownOnes) {
+    const RpcResult<Answer> answer = call(std::string(1000, 'x'), "{}");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, RpcCode::InvalidParams);
+    EXPECT_LT(answer.error().message.size(), 200U);
+    EXPECT_NE(answer.error().message.find("execute_code and get_sandbox_info"), std::string::npos);
+}
+
+TEST_F(ToolboxTest, DescribesTheSandbox) {
+    const ToolOutcome info = outcome("get_sandbox_info", "{}");
+    EXPECT_FALSE(info.failed);
+    ASSERT_TRUE(info.structured);
+    EXPECT_EQ(schema_fault(*info.structured, output_schema("get_sandbox_info")), "");
+    EXPECT_EQ(info.structured->at("network"), json::value("none"));
+    EXPECT_EQ(to_text(info.structured->at("languages")),
+              R"([{"language":"python","aliases":["py"],"version":"3.11"},)"
+              R"({"language":"bash","aliases":["sh"],"version":"5.2"}])");
+    EXPECT_EQ(info.structured->at("protocol_versions").as_array().size(), 5U);
+    EXPECT_EQ(info.structured->at("limits").at("maximum").at("timeout_seconds"),
+              json::value(300.0));
+}
+
+TEST_F(ToolboxTest, SandboxInfoTakesNoArguments) {
+    const ToolOutcome info = outcome("get_sandbox_info", R"({"verbose":true})");
+    EXPECT_TRUE(info.failed);
+    EXPECT_NE(info.text.find("\"verbose\""), std::string::npos);
+}
+
+TEST(SchemaCheck, FindsFaults) {
+    const json::object schema = parse_json(R"({"type":"object","required":["a"],
+        "properties":{"a":{"type":["integer","null"]},"b":{"enum":["x"]},
+                      "c":{"items":{"anyOf":[{"type":"string"}]}}},
+        "additionalProperties":false})")
+                                    .value()
+                                    .as_object();
+    const auto fits = [&](std::string_view text) {
+        return schema_fault(parse_json(text).value(), schema).empty();
+    };
+    EXPECT_TRUE(fits(R"({"a":1,"b":"x","c":["s"]})"));
+    EXPECT_TRUE(fits(R"({"a":null})"));
+    EXPECT_FALSE(fits("[]"));
+    EXPECT_FALSE(fits("{}"));
+    EXPECT_FALSE(fits(R"({"a":1.5})"));
+    EXPECT_FALSE(fits(R"({"a":1,"b":"y"})"));
+    EXPECT_FALSE(fits(R"({"a":1,"c":[1]})"));
+    EXPECT_FALSE(fits(R"({"a":1,"d":1})"));
+}
+
+}  // namespace
+}  // namespace belljar::mcp
