@@ -40,6 +40,23 @@ Result<Bytes> allowed_memory(const Policy& policy, std::optional<Bytes> asked) {
 
 }  // namespace
 
+Policy policy_from(const config::LimitSettings& limits) {
+    Policy policy;
+    policy.defaults = {.timeout = limits.timeout,
+                       .memory = limits.memory,
+                       .cpu = limits.cpu,
+                       .processes = limits.processes,
+                       .output = limits.output,
+                       .output_flood = limits.output_flood,
+                       .tmp = limits.tmp,
+                       .workspace = limits.workspace};
+    policy.maximum = policy.defaults;
+    policy.maximum.timeout = limits.max_timeout;
+    policy.maximum.memory = limits.max_memory;
+    policy.code_limit = limits.code;
+    return policy;
+}
+
 Result<execution::RunPlan> decide(const Policy& policy, execution::RunRequest request) {
     BJ_TRY_VOID(check_code(policy, request.code));
     execution::RunPlan plan{.limits = policy.defaults};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "config/settings.h"
 #include "execution/plan.h"
 
 namespace belljar::policy {
@@ -11,6 +12,8 @@ struct Policy {
     execution::Limits maximum{};
     Bytes code_limit = mebibytes(1);
 };
+
+[[nodiscard]] Policy policy_from(const config::LimitSettings& limits);
 
 // The plan for a request, or the sentence that refuses it. Pure: same input, same answer.
 [[nodiscard]] Result<execution::RunPlan> decide(const Policy& policy,

@@ -1,0 +1,135 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "base/id.h"
+#include "outcome/verdict.h"
+#include "runner/guest_protocol.h"
+
+namespace belljar::engine {
+namespace {
+
+using execution::RawExit;
+using execution::RunPlan;
+using execution::RunRequest;
+using execution::RunResult;
+
+// Beyond a run's own deadline, which the warden enforces: time to build the jar and to clean up.
+constexpr Duration kWardenGrace = std::chrono::seconds(30);
+constexpr Duration kLongestWait = std::chrono::seconds(30);
+
+}  // namespace
+
+Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
+               Options options, const Log& log)
+    : executor_(executor),
+      warden_(warden),
+      runners_(std::move(runners)),
+      options_(std::move(options)),
+      admission_(executor, options_.admission),
+      log_(log) {}
+
+Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation) {
+    return execute_live(std::move(request), std::move(cancellation), LiveStreams{});
+}
+
+Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr cancellation,
+                                             LiveStreams live) {
+    Result<RunResult> result =
+        co_await run(std::move(request), std::move(cancellation), std::move(live));
+    if (result) {
+        log_.info("run", {{"execution_id", result->execution_id},
+                          {"language", result->language},
+                          {"status", execution::name_of(result->status)},
+                          {"wall_seconds", to_seconds(result->usage.wall)},
+                          {"cpu_seconds", to_seconds(result->usage.cpu)}});
+    } else {
+        log_.info("run refused", {{"code", name_of(result.error().code)},
+                                  {"reason", result.error().describe()}});
+    }
+    co_return result;
+}
+
+Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
+                                    LiveStreams live) {
+    const runner::Manifest* manifest = runners_.find(request.language);
+    if (manifest == nullptr) {
+        co_return fail(ErrorCode::Unsupported,
+                       fmt::format("unknown language \"{}\"; usable here: {}",
+                                   request.language.substr(0, 64), runners_.names()));
+    }
+    BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
+    const TimePoint latest_start = Clock::now() + kLongestWait;
+    BJ_CO_TRY(const Admission::Ticket ticket, co_await admission_.enter(latest_start, cancellation));
+    Result<RunResult> result = co_await run_in_jar(std::move(plan), manifest,
+                                                   std::move(cancellation), std::move(live));
+    co_return result;
+}
+
+Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
+                                           CancellationPtr cancellation, LiveStreams live) {
+    using asio::experimental::awaitable_operators::operator&&;
+    BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
+    BJ_CO_TRY(auto guest_ends,
+              io.take_guest_ends(manifest->bootstrap, runner::encode_guest_request(plan.request)));
+    const isolation::Command command{.arguments = manifest->command,
+                                     .environment = manifest->environment};
+    BJ_CO_TRY(const isolation::JarId jar,
+              warden_.launch(command, plan.limits, std::move(guest_ends)));
+    cancellation->on_request(
+        [this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
+    io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
+
+    const TimePoint give_up = Clock::now() + plan.limits.timeout + kWardenGrace;
+    Result<RawExit> exit = co_await (warden_.wait(jar, give_up) &&
+                                     io.pump(std::move(plan.request.stdin_text), std::move(live)));
+    cancellation->on_request(nullptr);
+    BJ_CO_TRY_VOID(exit);
+
+    RunResult result{.execution_id = make_uuid(),
+                     .language = manifest->language,
+                     .runner = manifest->runner,
+                     .stdout_stream = io.captured_stdout(),
+                     .stderr_stream = io.captured_stderr(),
+                     .isolation = options_.isolation};
+    runner::apply_guest_report(io.report(), result);
+    outcome::judge(*exit, plan.limits, result);
+    co_return result;
+}
+
+SandboxInfo Engine::info() const {
+    SandboxInfo info{.version = options_.version,
+                     .default_limits = options_.policy.defaults,
+                     .maximum_limits = options_.policy.maximum,
+                     .isolation = options_.isolation};
+    for (const runner::Manifest& manifest : runners_.all()) {
+        const auto version = versions_.find(manifest.language);
+        info.runners.push_back({.language = manifest.language,
+                                .aliases = manifest.aliases,
+                                .version = version == versions_.end() ? "" : version->second});
+    }
+    return info;
+}
+
+Task<Result<void>> Engine::self_test() {
+    for (const runner::Manifest& manifest : runners_.all()) {
+        RunRequest request{.code = manifest.probe, .language = manifest.language};
+        Result<RunResult> result = co_await run(
+            std::move(request), std::make_shared<Cancellation>(), LiveStreams{});
+        BJ_CO_TRY_VOID(result);
+        if (!result->success() || !result->result_repr) {
+            co_return fail(ErrorCode::Unavailable,
+                           fmt::format("the trial run of {} ended with status {}: {}",
+                                       manifest.language, execution::name_of(result->status),
+                                       result->stderr_stream.text.substr(0, 500)));
+        }
+        const std::string& shown = *result->result_repr;
+        versions_[manifest.language] = shown.substr(1, shown.size() - 2);  // without the quotes
+    }
+    tested_ = true;
+    co_return Result<void>{};
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "engine/admission.h"
+#include "engine/executor.h"
+#include "engine/guest_io.h"
+#include "engine/warden_link.h"
+#include "policy/decision.h"
+#include "runner/manifest.h"
+
+namespace belljar::engine {
+
+// Tells the story of a run: policy, admission, jar, guest, outcome. One per server, on the I/O
+// thread; borrows the link to the warden.
+class Engine final : public Executor {
+   public:
+    struct Options {
+        std::string version{};
+        policy::Policy policy{};
+        Admission::Bounds admission{};
+        execution::Isolation isolation{};
+    };
+
+    Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
+           Options options, const Log& log);
+
+    Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                               CancellationPtr cancellation) override;
+    // The same for a caller at a terminal, who sees the output as it comes.
+    Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
+                                                    CancellationPtr cancellation,
+                                                    LiveStreams live);
+    [[nodiscard]] SandboxInfo info() const override;
+
+    // Runs each language once in a jar and remembers its version. Work is accepted only after this.
+    Task<Result<void>> self_test();
+    [[nodiscard]] bool ready() const { return tested_ && warden_.alive(); }
+
+   private:
+    Task<Result<execution::RunResult>> run(execution::RunRequest request,
+                                           CancellationPtr cancellation, LiveStreams live);
+    Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
+                                                  const runner::Manifest* manifest,
+                                                  CancellationPtr cancellation, LiveStreams live);
+
+    asio::any_io_executor executor_;
+    WardenLink& warden_;
+    runner::Runners runners_;
+    Options options_;
+    Admission admission_;
+    const Log& log_;
+    std::map<std::string, std::string> versions_;  // by language
+    bool tested_ = false;
+};
+
+}  // namespace belljar::engine

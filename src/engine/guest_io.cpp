@@ -1,0 +1,160 @@
+#include "engine/guest_io.h"
+
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+#include <vector>
+
+namespace belljar::engine {
+namespace {
+
+using isolation::GuestFd;
+
+constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kReportLimit = 2 * 1024 * 1024;
+
+std::size_t index_of(GuestFd fd) { return static_cast<std::size_t>(fd); }
+
+Result<void> assign(asio::posix::stream_descriptor& descriptor, Fd fd) {
+    boost::system::error_code error;
+    descriptor.assign(fd.get(), error);
+    if (error) {
+        return fail(system_error("watch a pipe", error.value()));
+    }
+    [[maybe_unused]] const int owned = fd.release();
+    descriptor.non_blocking(true, error);
+    if (error) {
+        return fail(system_error("make a pipe non-blocking", error.value()));
+    }
+    return {};
+}
+
+}  // namespace
+
+GuestIo::GuestIo(const asio::any_io_executor& executor, const execution::Limits& limits)
+    : stdin_(executor),
+      stdout_(executor),
+      stderr_(executor),
+      report_pipe_(executor),
+      stdout_capture_(limits.output),
+      stderr_capture_(limits.output),
+      flood_limit_(limits.output_flood.count) {}
+
+Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
+                                const execution::Limits& limits) {
+    GuestIo io(executor, limits);
+    BJ_TRY(Pipe input, make_pipe());
+    BJ_TRY_VOID(assign(io.stdin_, std::move(input.write_end)));
+    io.guest_ends_[index_of(GuestFd::Stdin)] = std::move(input.read_end);
+    const std::array<std::pair<GuestFd, asio::posix::stream_descriptor*>, 3> outputs{
+        {{GuestFd::Stdout, &io.stdout_},
+         {GuestFd::Stderr, &io.stderr_},
+         {GuestFd::Report, &io.report_pipe_}}};
+    for (const auto& [guest_fd, ours] : outputs) {
+        BJ_TRY(Pipe pipe, make_pipe());
+        BJ_TRY_VOID(assign(*ours, std::move(pipe.read_end)));
+        io.guest_ends_[index_of(guest_fd)] = std::move(pipe.write_end);
+    }
+    return io;
+}
+
+Result<std::array<Fd, isolation::kGuestFdCount>> GuestIo::take_guest_ends(
+    std::string_view program, std::string_view request) {
+    BJ_TRY(guest_ends_[index_of(GuestFd::Program)], make_sealed_file("program", program));
+    BJ_TRY(guest_ends_[index_of(GuestFd::Request)], make_sealed_file("request", request));
+    return std::exchange(guest_ends_, {});
+}
+
+Task<void> GuestIo::pump(std::string stdin_text, LiveStreams live) {
+    using asio::experimental::awaitable_operators::operator&&;
+    using asio::experimental::awaitable_operators::operator||;
+    on_output_ = std::move(live.on_output);
+    // Feeding never ends by itself: it is cancelled when the guest's side is closed.
+    Task<void> feed = live.stdin_source.valid() ? feed_source(std::move(live.stdin_source))
+                                                : feed_text(std::move(stdin_text));
+    co_await ((drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_report()) ||
+              std::move(feed));
+}
+
+Task<void> GuestIo::drain(OutputStream stream) {
+    auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
+    auto& capture = stream == OutputStream::Stdout ? stdout_capture_ : stderr_capture_;
+    std::vector<char> buffer(kChunk);
+    while (true) {
+        boost::system::error_code error;
+        const std::size_t count = co_await pipe.async_read_some(
+            asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return;
+        }
+        const std::string_view data(buffer.data(), count);
+        capture.append(data);
+        if (on_output_) {
+            on_output_(stream, data);
+        }
+        if (capture.bytes() > flood_limit_ && on_flood_) {
+            std::exchange(on_flood_, nullptr)();
+        }
+    }
+}
+
+Task<void> GuestIo::read_report() {
+    std::vector<char> buffer(kChunk);
+    while (true) {
+        boost::system::error_code error;
+        const std::size_t count = co_await report_pipe_.async_read_some(
+            asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return;
+        }
+        // Beyond the limit it is read and forgotten; a report cut short does not parse.
+        report_.append(buffer.data(), std::min(count, kReportLimit - report_.size()));
+    }
+}
+
+Task<void> GuestIo::feed_text(std::string text) {
+    boost::system::error_code ignored;
+    co_await asio::async_write(stdin_, asio::buffer(text),
+                               asio::redirect_error(asio::use_awaitable, ignored));
+    stdin_.close(ignored);
+    co_await rest_until_cancelled();
+}
+
+Task<void> GuestIo::feed_source(Fd source) {
+    boost::system::error_code error;
+    asio::posix::stream_descriptor readable(stdin_.get_executor(), source.get());
+    std::vector<char> buffer(kChunk);
+    while (!error) {
+        // Waits and then reads: the descriptor may be a terminal shared with a shell, which must
+        // not find it non-blocking afterwards. Plain files cannot be waited for and never block.
+        co_await readable.async_wait(asio::posix::descriptor_base::wait_read,
+                                     asio::redirect_error(asio::use_awaitable, error));
+        if (error && error != asio::error::operation_not_supported) {
+            break;
+        }
+        const ssize_t count = ::read(source.get(), buffer.data(), buffer.size());
+        if (count <= 0) {
+            break;
+        }
+        co_await asio::async_write(stdin_,
+                                   asio::buffer(buffer.data(), static_cast<std::size_t>(count)),
+                                   asio::redirect_error(asio::use_awaitable, error));
+    }
+    [[maybe_unused]] const int lent = readable.release();
+    stdin_.close(error);
+    co_await rest_until_cancelled();
+}
+
+Task<void> GuestIo::rest_until_cancelled() {
+    asio::steady_timer never(stdin_.get_executor(), asio::steady_timer::time_point::max());
+    boost::system::error_code ignored;
+    co_await never.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "execution/limits.h"
+#include "isolation/warden_messages.h"
+#include "outcome/output_capture.h"
+
+namespace belljar::engine {
+
+enum class OutputStream { Stdout, Stderr };
+
+// For a caller that watches a run: every byte as it comes, and where standard input comes from.
+struct LiveStreams {
+    std::function<void(OutputStream, std::string_view)> on_output{};
+    Fd stdin_source{};  // read only as the guest reads; invalid: the request's own text is used
+};
+
+// The server's ends of a guest's pipes. Made before the jar; pump() runs until the guest side has
+// closed all of them, which the end of the jar guarantees.
+class GuestIo {
+   public:
+    static Result<GuestIo> create(const asio::any_io_executor& executor,
+                                  const execution::Limits& limits);
+
+    // The guest's ends, to be sent to the warden.
+    Result<std::array<Fd, isolation::kGuestFdCount>> take_guest_ends(std::string_view program,
+                                                                     std::string_view request);
+    // Called at most once, when a stream exceeds limits.output_flood.
+    void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
+    Task<void> pump(std::string stdin_text, LiveStreams live);
+
+    [[nodiscard]] execution::CapturedStream captured_stdout() const { return stdout_capture_.finish(); }
+    [[nodiscard]] execution::CapturedStream captured_stderr() const { return stderr_capture_.finish(); }
+    [[nodiscard]] const std::string& report() const { return report_; }
+
+   private:
+    GuestIo(const asio::any_io_executor& executor, const execution::Limits& limits);
+
+    Task<void> drain(OutputStream stream);
+    Task<void> read_report();
+    Task<void> feed_text(std::string text);
+    Task<void> feed_source(Fd source);
+    Task<void> rest_until_cancelled();
+
+    asio::posix::stream_descriptor stdin_;
+    asio::posix::stream_descriptor stdout_;
+    asio::posix::stream_descriptor stderr_;
+    asio::posix::stream_descriptor report_pipe_;
+    std::array<Fd, isolation::kGuestFdCount> guest_ends_;
+    outcome::OutputCapture stdout_capture_;
+    outcome::OutputCapture stderr_capture_;
+    std::string report_;
+    std::uint64_t flood_limit_;
+    std::function<void()> on_flood_;
+    std::function<void(OutputStream, std::string_view)> on_output_;
+};
+
+}  // namespace belljar::engine

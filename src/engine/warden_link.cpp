@@ -1,0 +1,154 @@
+#include "engine/warden_link.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <type_traits>
+
+namespace belljar::engine {
+namespace {
+
+using execution::RawExit;
+using isolation::JarId;
+
+Error warden_lost() {
+    return Error{.code = ErrorCode::Unavailable,
+                 .message = "the part of Belljar that makes jars is gone; the server is stopping"};
+}
+
+RawExit to_raw_exit(const isolation::EndedMessage& message) {
+    return {.kill_reason = message.kill_reason,
+            .exited = message.exited != 0,
+            .wait_status = message.wait_status,
+            .wall = Duration(message.wall_nanoseconds),
+            .cpu = Duration(message.cpu_nanoseconds),
+            .memory_peak_bytes = message.memory_peak_bytes,
+            .out_of_memory_kills = message.out_of_memory_kills,
+            .processes_peak = message.processes_peak,
+            .process_limit_hits = message.process_limit_hits,
+            .disk_used_bytes = message.disk_used_bytes};
+}
+
+}  // namespace
+
+WardenLink::WardenLink(const asio::any_io_executor& executor, Fd socket, const Log& log)
+    : executor_(executor),
+      readable_(executor, ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3)),
+      socket_(std::move(socket)),
+      log_(log) {
+    readable_.non_blocking(true);  // of the open file description, so of socket_ too
+}
+
+Task<void> WardenLink::listen() {
+    while (alive_) {
+        boost::system::error_code error;
+        co_await readable_.async_wait(asio::posix::descriptor_base::wait_read,
+                                      asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return;  // released or shutting down
+        }
+        const Result<isolation::Packet> packet = isolation::receive_packet(socket_);
+        if (!packet && packet.error().sys_errno == EAGAIN) {
+            continue;
+        }
+        if (!packet || packet->data.empty()) {
+            lose();
+            co_return;
+        }
+        const auto message = isolation::decode_warden_message(packet->data);
+        if (!message) {
+            log_.error("the warden sent nonsense", {{"reason", message.error().describe()}});
+            lose();
+            co_return;
+        }
+        handle(*message);
+    }
+}
+
+Result<JarId> WardenLink::launch(const isolation::Command& command,
+                                 const execution::Limits& limits,
+                                 std::array<Fd, isolation::kGuestFdCount> descriptors) {
+    if (!alive_) {
+        return fail(warden_lost());
+    }
+    const JarId jar = next_jar_++;
+    BJ_TRY(const isolation::LaunchMessage message, isolation::make_launch(jar, command, limits));
+    std::array<int, isolation::kGuestFdCount> numbers{};
+    for (std::size_t index = 0; index < numbers.size(); ++index) {
+        numbers[index] = descriptors[index].get();
+    }
+    BJ_TRY_VOID(isolation::send_message(socket_, message, numbers));
+    waiting_.emplace(jar, std::make_shared<Waiting>(executor_));
+    return jar;
+}
+
+Task<Result<RawExit>> WardenLink::wait(JarId jar, TimePoint give_up) {
+    const std::shared_ptr<Waiting> waiting = waiting_.at(jar);
+    if (!waiting->outcome) {
+        waiting->done.expires_at(give_up);
+        boost::system::error_code ignored;
+        co_await waiting->done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    waiting_.erase(jar);
+    if (!waiting->outcome) {
+        log_.error("the warden did not report the end of a jar", {{"jar", std::int64_t(jar)}});
+        co_return fail(ErrorCode::Internal, "no outcome arrived");
+    }
+    co_return std::move(*waiting->outcome);
+}
+
+void WardenLink::kill(JarId jar, execution::KillReason reason) {
+    if (!alive_) {
+        return;
+    }
+    const isolation::KillMessage message{.jar = jar, .reason = reason};
+    if (const Result<void> sent = isolation::send_message(socket_, message); !sent) {
+        log_.error("a jar could not be ordered to end; its deadline will end it",
+                   {{"reason", sent.error().describe()}});
+    }
+}
+
+Fd WardenLink::release() {
+    alive_ = false;
+    boost::system::error_code ignored;
+    readable_.close(ignored);
+    return std::move(socket_);
+}
+
+void WardenLink::handle(const isolation::WardenMessage& message) {
+    if (const auto* ended = std::get_if<isolation::EndedMessage>(&message)) {
+        finish(ended->jar, to_raw_exit(*ended));
+    } else if (const auto* failed = std::get_if<isolation::FailedMessage>(&message)) {
+        Error error = system_error(fmt::format("jar: {}", isolation::name_of(failed->step)),
+                                   failed->sys_errno);
+        error.message = "a jar could not be made";
+        log_.error("a jar could not be made", {{"step", isolation::name_of(failed->step)},
+                                               {"reason", error.describe()}});
+        finish(failed->jar, fail(std::move(error)));
+    }
+}
+
+void WardenLink::finish(JarId jar, Result<RawExit> outcome) {
+    const auto found = waiting_.find(jar);
+    if (found == waiting_.end()) {
+        return;
+    }
+    found->second->outcome = std::move(outcome);
+    found->second->done.cancel();
+}
+
+void WardenLink::lose() {
+    alive_ = false;
+    for (auto& [jar, waiting] : waiting_) {
+        waiting->outcome = fail(warden_lost());
+        waiting->done.cancel();
+    }
+    if (on_loss_) {
+        on_loss_();
+    }
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "execution/raw_exit.h"
+#include "isolation/warden_messages.h"
+
+namespace belljar::engine {
+
+// The server's end of the socket to the warden: sends orders, hands each answer to the run that
+// waits for it. On the I/O thread only.
+class WardenLink {
+   public:
+    WardenLink(const asio::any_io_executor& executor, Fd socket, const Log& log);
+
+    // Reads the warden's messages until it is gone; then every waiting run fails.
+    Task<void> listen();
+    [[nodiscard]] bool alive() const { return alive_; }
+    // Called once if the warden goes away by itself.
+    void on_loss(std::function<void()> handler) { on_loss_ = std::move(handler); }
+
+    // Orders a jar. The descriptors go to the warden and are closed here.
+    Result<isolation::JarId> launch(const isolation::Command& command,
+                                    const execution::Limits& limits,
+                                    std::array<Fd, isolation::kGuestFdCount> descriptors);
+    // What became of a jar that was launched; at the latest at `give_up`.
+    Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
+    void kill(isolation::JarId jar, execution::KillReason reason);
+    // Gives the socket back, for an orderly stop. No run may be waiting.
+    Fd release();
+
+   private:
+    struct Waiting {
+        explicit Waiting(const asio::any_io_executor& executor) : done(executor) {}
+        asio::steady_timer done;
+        std::optional<Result<execution::RawExit>> outcome;
+    };
+
+    void handle(const isolation::WardenMessage& message);
+    void finish(isolation::JarId jar, Result<execution::RawExit> outcome);
+    void lose();
+
+    asio::any_io_executor executor_;
+    asio::posix::stream_descriptor readable_;  // a duplicate, for waiting only
+    Fd socket_;
+    const Log& log_;
+    std::map<isolation::JarId, std::shared_ptr<Waiting>> waiting_;
+    isolation::JarId next_jar_ = 1;
+    bool alive_ = true;
+    std::function<void()> on_loss_;
+};
+
+}  // namespace belljar::engine

@@ -1,0 +1,137 @@
+#include "engine/warden_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include "isolation/seqpacket.h"
+#include "isolation/warden_messages.h"
+
+namespace belljar::engine {
+namespace {
+
+constexpr int kWardenSocket = 3;
+constexpr int kStartMilliseconds = 10'000;
+constexpr int kStopMilliseconds = 12'000;
+constexpr int kSocketBuffer = 4 << 20;
+
+[[noreturn]] void become_keeper(const char* program, const Fd& socket) {
+    // Standard output belongs to the protocol of `belljar mcp`; the warden has no use for it.
+    const int nothing = ::open("/dev/null", O_RDWR);
+    if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(nothing, STDOUT_FILENO) < 0) {
+        ::_exit(127);
+    }
+    const int socket_number = socket.get();
+    if (socket_number == kWardenSocket) {
+        ::fcntl(socket_number, F_SETFD, 0);
+    } else if (::dup2(socket_number, kWardenSocket) < 0) {
+        ::_exit(127);
+    }
+    char name[] = "belljar-keeper";
+    char* const arguments[] = {name, nullptr};
+    char* const environment[] = {nullptr};
+    ::execve(program, arguments, environment);
+    ::_exit(127);
+}
+
+Result<bool> wait_readable(const Fd& fd, int milliseconds) {
+    pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
+    int ready = -1;
+    do {
+        ready = ::poll(&entry, 1, milliseconds);
+    } while (ready < 0 && errno == EINTR);
+    if (ready < 0) {
+        return fail(system_error("poll"));
+    }
+    return ready > 0;
+}
+
+Result<std::uint32_t> shake_hands(const Fd& socket, const WardenOptions& options) {
+    const isolation::ConfigureMessage configuration{
+        .first_user_id = options.first_user_id,
+        .user_id_count = options.user_id_count,
+        .server_pid = static_cast<std::uint32_t>(::getpid())};
+    BJ_TRY_VOID(isolation::send_message(socket, configuration));
+    BJ_TRY(const bool answered, wait_readable(socket, kStartMilliseconds));
+    if (!answered) {
+        return fail(ErrorCode::Unavailable, "the warden did not answer within 10 seconds");
+    }
+    BJ_TRY(const isolation::Packet packet, isolation::receive_packet(socket));
+    if (packet.data.empty()) {
+        return fail(ErrorCode::Unavailable, "the warden ended at once; its log line says why");
+    }
+    BJ_TRY(const isolation::WardenMessage message, isolation::decode_warden_message(packet.data));
+    const auto* ready = std::get_if<isolation::ReadyMessage>(&message);
+    if (ready == nullptr) {
+        return fail(ErrorCode::Internal, "the warden said something unexpected");
+    }
+    return ready->layers;
+}
+
+}  // namespace
+
+Result<std::string> find_warden() {
+    std::array<char, 4096> path{};
+    const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+    if (length < 0) {
+        return fail(system_error("readlink /proc/self/exe"));
+    }
+    const std::string self(path.data(), static_cast<std::size_t>(length));
+    const std::string warden = self.substr(0, self.rfind('/')) + "/belljar-warden";
+    if (::access(warden.c_str(), X_OK) != 0) {
+        return fail(ErrorCode::Unavailable,
+                    "belljar-warden is not beside belljar; build or install both together");
+    }
+    return warden;
+}
+
+Result<WardenProcess> start_warden(const WardenOptions& options) {
+    if (::geteuid() != 0) {
+        return fail(ErrorCode::Unsupported,
+                    "jars can be made only by root on this host; start belljar as root (sudo "
+                    "belljar ...), it drops its privileges before it reads any request");
+    }
+    BJ_TRY(isolation::SocketPair sockets, isolation::make_seqpacket_pair());
+    if (::setsockopt(sockets.first.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBuffer,
+                     sizeof(kSocketBuffer)) != 0) {
+        return fail(system_error("SO_SNDBUF"));
+    }
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("fork"));
+    }
+    if (child == 0) {
+        become_keeper(options.program.c_str(), sockets.second);
+    }
+    sockets.second.reset();
+    WardenProcess warden;
+    BJ_TRY(warden.keeper, PidFd::open(child));
+    warden.socket = std::move(sockets.first);
+    Result<std::uint32_t> layers = shake_hands(warden.socket, options);
+    if (!layers) {
+        [[maybe_unused]] const Result<void> stopped = stop_warden(std::move(warden));
+        return fail(std::move(layers).error());
+    }
+    warden.layers = *layers;
+    return warden;
+}
+
+Result<void> stop_warden(WardenProcess warden) {
+    warden.socket.reset();
+    BJ_TRY(const bool ended, wait_readable(warden.keeper.fd(), kStopMilliseconds));
+    if (!ended) {
+        return fail(ErrorCode::Unavailable, "the warden did not end in time");
+    }
+    BJ_TRY(const int status, warden.keeper.wait());
+    if (status != 0) {
+        return fail(ErrorCode::Unavailable, "the warden ended with a failure");
+    }
+    return {};
+}
+
+}  // namespace belljar::engine
