@@ -10,6 +10,7 @@ With --totals FILE the closing line also counts the runs before that wrote to th
 
 import argparse
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
@@ -78,18 +79,22 @@ class Run:
 
 
 def execute(command, limit, environment, cwd=ROOT):
-    """Exit code and output; the whole process group is killed at the time limit."""
-    process = subprocess.Popen(
-        [str(part) for part in command], cwd=cwd, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=limit)
+    """Exit code and output. Nothing of its process group outlives it or the time limit."""
+    # A file and not a pipe: a daemon that a test forgot would hold a pipe open for ever.
+    with tempfile.TemporaryFile() as captured:
+        process = subprocess.Popen(
+            [str(part) for part in command], cwd=cwd, env=environment, stdin=subprocess.DEVNULL,
+            stdout=captured, stderr=subprocess.STDOUT, start_new_session=True)
         note = ""
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        note = f"\nkilled: still running after {limit} s"
-    return process.returncode, output.decode("utf-8", "replace") + note
+        try:
+            process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            note = f"\nkilled: still running after {limit} s"
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        captured.seek(0)
+        return process.returncode, captured.read().decode("utf-8", "replace") + note
 
 
 def tail(text):
@@ -118,7 +123,7 @@ def read_junit(path):
         problems = case.findall("failure") + case.findall("error")
         skipped = case.find("skipped")
         if problems:
-            text = "\n".join(f"{one.get('message') or ''}\n{one.text or ''}" for one in problems)
+            text = "\n".join(describe_problem(one) for one in problems)
             captured = [one.text or "" for one in case if one.tag in ("system-out", "system-err")]
             report.failures.append(Failure(name, tail("\n".join([text.strip()] + captured))))
         elif skipped is not None:
@@ -130,6 +135,12 @@ def read_junit(path):
         else:
             report.passed += 1
     return report
+
+
+def describe_problem(element):
+    """Message and text; some runners put the one into the other."""
+    message, text = element.get("message") or "", element.text or ""
+    return text if message in text else f"{message}\n{text}"
 
 
 def run_with_junit(name, command, junit, run, suite, cwd=ROOT, harmless_codes=(0,)):
@@ -327,8 +338,8 @@ def parse_arguments():
     parser.add_argument("--filter", action="append", default=[], metavar="PART",
                         help="only tests whose name contains PART; more than one: any of them")
     parser.add_argument("--totals", type=pathlib.Path, help="sum with the runs before, in FILE")
-    parser.add_argument("--build-failed", action="store_true",
-                        help="run nothing: count the build of the preset as one failed test")
+    parser.add_argument("--failed", metavar="STEP",
+                        help="run nothing: count this step before the tests as one failed test")
     arguments = parser.parse_args()
     unknown = set(arguments.suites.split(",")) - set(SUITES)
     if unknown:
@@ -339,9 +350,9 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     report = Report()
-    if arguments.build_failed:
-        report.failures.append(Failure(f"build of {arguments.preset}", ""))
-        print(f"  FAILED build of {arguments.preset}: the compiler's message is above")
+    if arguments.failed:
+        report.failures.append(Failure(arguments.failed, ""))
+        print(f"  FAILED {arguments.failed}: the reason is above")
         return close(report, arguments.totals)
     run = Run(arguments.preset, arguments.filter, {})
     # Outside of the checkout and open to all, because the server gives up its user id.

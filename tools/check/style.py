@@ -119,7 +119,8 @@ def read_exceptions():
     for entry in tomllib.loads(repository.read(EXCEPTIONS)).get("exception", []):
         missing = {"path", "rule", "limit", "reason"} - entry.keys()
         if missing or not str(entry.get("reason", "")).strip():
-            problems.append(f"{EXCEPTIONS}: {entry}: lacks {', '.join(sorted(missing)) or 'reason'}")
+            lacking = ", ".join(sorted(missing)) or "a reason"
+            problems.append(f"{EXCEPTIONS}: {entry}: lacks {lacking}")
             continue
         entries[entry["path"], entry["rule"], entry.get("function", "")] = entry
     return entries, problems

@@ -13,12 +13,13 @@ repository_files() {
 }
 
 check_format() {
-    repository_files '*.cpp' '*.h' | xargs -0 -r clang-format-19 --dry-run -Werror
+    repository_files '*.cpp' '*.h' | xargs -0 -r clang-format-19 --dry-run -Werror 2>&1 |
+        sed -n 's/: error: code should be clang-formatted.*/: is not as clang-format writes it/p'
 }
 
 # Unit tests are left out: their macros cost much time and few findings.
 check_tidy() {
-    configure check && ninja -C build/check belljar_generated || return 1
+    configure check && (cd build/check && ninja belljar_generated) || return 1
     local -a files
     mapfile -d '' files < <(repository_files 'src/*.cpp' 'apps/*.cpp' 'fuzz/*.cpp' |
         grep -zv '_test\.cpp$')
@@ -57,11 +58,17 @@ run_checks() {
         else
             failed=yes
             report_check failed
-            grep -vE '^\[[ 0-9]+/[0-9]+\]|warnings? generated\.?$' "$log" | sed 's/^/  /' || true
+            show_findings "$log"
             say "  -> $(hint_for "$name")"
         fi
     done
     [[ ! $failed ]]
+}
+
+# Without the progress of the tools.
+show_findings() {
+    grep -vE '^$|^\[|^ninja:|^Running clang-tidy|^Configuring|warnings? generated\.?$' "$1" |
+        sed 's/^/  /' || true
 }
 
 # Uses name and start of run_checks.

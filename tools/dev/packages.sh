@@ -53,7 +53,7 @@ install_packages() {
     if [[ -z $missing ]]; then
         return 0
     fi
-    say "Installing $(wc -w <<<"$missing") packages (and what they need):"
+    say "Installing with apt-get, with what they need:"
     say "  $missing"
     apt_install $missing
 }
@@ -89,15 +89,18 @@ apt_install() {
         as_root=(sudo)
     fi
     mkdir -p build
-    run_apt "${as_root[@]}" apt-get update
-    run_apt "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes \
-        --no-install-recommends "$@"
+    run_apt update
+    run_apt install --yes --no-install-recommends "$@"
 }
 
-# run_apt COMMAND ...: apt's words go to a log, its progress to the terminal.
+# run_apt ARGUMENTS: apt's words go to a log, its progress to the terminal. Uses as_root.
 run_apt() {
     local log=build/apt.log
-    if ! "$@" -q -o APT::Status-Fd=1 -o Dpkg::Use-Pty=0 2>&1 </dev/null | show_progress "$log"; then
+    # Descriptor 3 is opened on the other side of sudo, which closes all but the first three; the
+    # first cannot carry the progress, because apt takes that descriptor away from what it starts.
+    local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive bash -c 'exec "$@" 3>&1' bash
+        apt-get -q -o APT::Status-Fd=3 -o Dpkg::Use-Pty=0)
+    if ! "${apt[@]}" "$@" 2>&1 </dev/null | show_progress "$log"; then
         tail -n 15 "$log" >&2
         fail "apt-get failed; the end of its output is above, all of it in $log"
     fi
