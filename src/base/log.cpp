@@ -82,8 +82,8 @@ void Log::error(std::string_view message, std::initializer_list<LogField> fields
 
 std::string Log::format(LogLevel level, std::string_view message,
                         std::initializer_list<LogField> fields) const {
-    std::string line = fmt::format(R"({{"time":"{}","level":"{}","component":)", utc_timestamp(),
-                                   name_of(level));
+    std::string line =
+        fmt::format(R"({{"time":"{}","level":"{}","component":)", utc_timestamp(), name_of(level));
     append_string(line, component_);
     line += R"(,"message":)";
     append_string(line, message);

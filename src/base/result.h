@@ -33,21 +33,21 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
     BJ_TRY_WITH(return, BJ_JOIN(bj_result_, __LINE__), declaration, __VA_ARGS__)
 #define BJ_CO_TRY(declaration, ...) \
     BJ_TRY_WITH(co_return, BJ_JOIN(bj_result_, __LINE__), declaration, __VA_ARGS__)
-#define BJ_TRY_WITH(leave, result, declaration, ...)                 \
-    auto result = __VA_ARGS__;                                       \
-    if (!result) {                                                   \
-        leave ::belljar::fail(std::move(result).error());            \
-    }                                                                \
+#define BJ_TRY_WITH(leave, result, declaration, ...)      \
+    auto result = __VA_ARGS__;                            \
+    if (!result) {                                        \
+        leave ::belljar::fail(std::move(result).error()); \
+    }                                                     \
     declaration = std::move(*result)
 
 // BJ_TRY_VOID(step()); returns the error of a Result<void>.
-#define BJ_TRY_VOID(...)                                                        \
-    if (auto bj_result = __VA_ARGS__; !bj_result) {                             \
-        return ::belljar::fail(std::move(bj_result).error());                   \
-    }                                                                           \
+#define BJ_TRY_VOID(...)                                      \
+    if (auto bj_result = __VA_ARGS__; !bj_result) {           \
+        return ::belljar::fail(std::move(bj_result).error()); \
+    }                                                         \
     static_assert(true)
-#define BJ_CO_TRY_VOID(...)                                                     \
-    if (auto bj_result = __VA_ARGS__; !bj_result) {                             \
-        co_return ::belljar::fail(std::move(bj_result).error());                \
-    }                                                                           \
+#define BJ_CO_TRY_VOID(...)                                      \
+    if (auto bj_result = __VA_ARGS__; !bj_result) {              \
+        co_return ::belljar::fail(std::move(bj_result).error()); \
+    }                                                            \
     static_assert(true)

@@ -52,7 +52,8 @@ int json_rpc_code(ErrorCode code) {
 
 std::string client_message(const Error& error) {
     if (error.code == ErrorCode::SystemCall || error.code == ErrorCode::Internal) {
-        return "Belljar could not do this because of a fault of its own; the server's log says why.";
+        return "Belljar could not do this because of a fault of its own; the server's log says "
+               "why.";
     }
     return error.message;
 }

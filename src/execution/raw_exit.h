@@ -19,8 +19,8 @@ enum class KillReason : std::uint32_t {
 // the guest said.
 struct RawExit {
     KillReason kill_reason = KillReason::None;
-    bool exited = false;   // the guest's main process ended before we killed anything
-    int wait_status = 0;   // as wait(2) gives it, if exited
+    bool exited = false;  // the guest's main process ended before we killed anything
+    int wait_status = 0;  // as wait(2) gives it, if exited
     Duration wall{};
     Duration cpu{};
     std::uint64_t memory_peak_bytes = 0;
