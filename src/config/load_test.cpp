@@ -159,12 +159,13 @@ TEST(ConfigLoad, SaysWhereTheFileIsNotToml) {
     EXPECT_TRUE(
         mentions(refusal(file("limits.timeout = 1\nlimits.timeout = 2")), "belljar.toml:2:"));
     EXPECT_TRUE(mentions(refusal(file("a = \"\xff\"")), "belljar.toml:1:"));
+    EXPECT_TRUE(mentions(refusal(file("[,limits]")), "belljar.toml:1:2: not valid TOML"));
     EXPECT_TRUE(mentions(refusal(file("limits.cpu = 99999999999999999999")), "belljar.toml:1:"));
 }
 
 TEST(ConfigLoad, RefusesNulBytesAndHugeFiles) {
     EXPECT_EQ(refusal(file(std::string("# a\n\0", 5))),
-              "belljar.toml:2: the line contains a NUL byte");
+              "belljar.toml:2: the line contains a NUL byte or is not UTF-8");
     EXPECT_EQ(refusal(file(std::string((1 << 20) + 1, '\n'))),
               "belljar.toml: the file is larger than 1m");
     EXPECT_EQ(refusal(file(std::string(1 << 20, '\n'))), "");
@@ -184,6 +185,15 @@ TEST(ConfigLoad, RefusesDepthBeforeItOverflowsTheStack) {
     const std::string quoted_dots(100, '.');
     EXPECT_EQ(refusal(file("server.data_dir = '" + quoted_dots + "' # " + quoted_dots)), "");
     EXPECT_EQ(refusal(file("server.data_dir = \"\\\\\\\"" + quoted_dots + "\"")), "");
+}
+
+TEST(ConfigLoad, TakesOtherThanAsciiInDoubleQuotes) {
+    const std::string text = "server.data_dir = \"/gr\u00f6\u00dfe\" # \u025a\n";
+    EXPECT_EQ(load(file(text)).value().settings.server.data_dir, "/gr\u00f6\u00dfe");
+    EXPECT_EQ(load(file("\xef\xbb\xbf" + text)).value().settings.server.data_dir,
+              "/gr\u00f6\u00dfe");
+    EXPECT_TRUE(mentions(refusal(file("\"\u00f6\" = 1")), "unknown key \"\u00f6\""));
+    EXPECT_TRUE(mentions(refusal(file("a =0\"\u0429\"")), "belljar.toml:1:"));
 }
 
 TEST(ConfigLoad, RefusesNumbersThatAreNone) {

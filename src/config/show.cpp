@@ -69,6 +69,8 @@ std::string render_reference() {
         if (key.section() != section) {
             section = key.section();
             text += fmt::format("\n[{}]\n", section);
+        } else {
+            text += '\n';
         }
         text += fmt::format("# {}.\n# Allowed: {}.\n# Environment: {}\n#{} = {}\n", key.help,
                             allowed(key), environment_names(key), key.last_name(),

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
 #include "config/schema.h"
+#include "config/toml_text.h"
 
+// toml++ 3.3 asserts conditions that bad input violates, with NDEBUG it even lets the compiler
+// assume them; the code behind them reports the error correctly once both are off.
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 8
@@ -17,53 +21,6 @@ namespace belljar::config {
 namespace {
 
 using Kind = RawValue::Kind;
-
-// toml++ frees nested tables by recursion, and a dotted key nests as deep as it has dots; a line
-// full of them would overflow the stack. No key of the schema has more than one.
-constexpr std::size_t kMaximumDotsPerLine = 32;
-
-// The problem of one line, if it has one that must be found before parsing.
-std::optional<std::string_view> find_line_problem(std::string_view line) {
-    std::size_t dots = 0;
-    char quote = '\0';  // the mark that ends the string we are in
-    for (std::size_t index = 0; index < line.size(); ++index) {
-        const char letter = line[index];
-        if (quote != '\0') {
-            index += quote == '"' && letter == '\\' ? 1 : 0;
-            quote = letter == quote ? '\0' : quote;
-        } else if (letter == '#') {
-            break;
-        } else if (line.substr(index).starts_with("\"\"\"") ||
-                   line.substr(index).starts_with("'''")) {
-            return "text over several lines is not allowed for any key";
-        } else if (letter == '"' || letter == '\'') {
-            quote = letter;
-        } else if (letter == '.' && ++dots > kMaximumDotsPerLine) {
-            return "too many dots; a key is written as section.key";
-        }
-    }
-    return std::nullopt;
-}
-
-std::optional<std::string> find_text_problem(std::string_view text) {
-    if (text.size() > kMaximumFileSize.count) {
-        return fmt::format(": the file is larger than {}", format_bytes(kMaximumFileSize));
-    }
-    std::size_t number = 1;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        if (line.contains('\0')) {
-            return fmt::format(":{}: the line contains a NUL byte", number);
-        }
-        if (const auto problem = find_line_problem(line)) {
-            return fmt::format(":{}: {}", number, *problem);
-        }
-        text.remove_prefix(std::min(end + 1, text.size()));
-        ++number;
-    }
-    return std::nullopt;
-}
 
 RawValue list_of(const toml::array& array) {
     RawValue list{.kind = Kind::List};
@@ -130,10 +87,13 @@ std::vector<FileEntry> entries_of(const toml::table& root) {
 }  // namespace
 
 Result<std::vector<FileEntry>> read_toml(std::string_view text, const std::string& file_name) {
-    if (const auto problem = find_text_problem(text)) {
-        return fail(ErrorCode::InvalidArgument, file_name + *problem);
+    if (text.size() > kMaximumFileSize.count) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("{}: the file is larger than {}", file_name,
+                                format_bytes(kMaximumFileSize)));
     }
-    const toml::parse_result parsed = toml::parse(text);
+    BJ_TRY(const std::string prepared, prepare_toml(text, file_name));
+    const toml::parse_result parsed = toml::parse(std::string_view(prepared));
     if (!parsed) {
         const toml::source_position where = parsed.error().source().begin;
         return fail(ErrorCode::InvalidArgument,
