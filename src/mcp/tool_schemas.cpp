@@ -39,9 +39,7 @@ constexpr std::string_view kExecuteCodeInput = R"({
             "additionalProperties": false
           }
         ]
-      },
-      "description":
-        "Files to put into /workspace, where the program starts: relative path to text, or to {\"base64\": \"...\"} for binary content."
+      }
     }
   },
   "required": ["code"],
@@ -234,6 +232,9 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
              fmt::format("A size such as \"64m\" or \"1g\"; \"{}\" by default, at most \"{}\".",
                          format_bytes(info.default_limits.memory),
                          format_bytes(info.maximum_limits.memory)));
+    describe(input, "files",
+             "Files to put into /workspace, where the program starts: relative path to text, or to "
+             "{\"base64\": \"...\"} for binary content.");
     return {.name = "execute_code",
             .title = "Run code in a sandbox",
             .description = execute_code_description(info),
