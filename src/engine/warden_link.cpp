@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <type_traits>
+#include <utility>
 
 namespace belljar::engine {
 namespace {
@@ -94,8 +95,10 @@ Task<Result<RawExit>> WardenLink::wait(JarId jar, TimePoint give_up) {
     }
     waiting_.erase(jar);
     if (!waiting->outcome) {
+        // A warden that breaks its own deadlines cannot be trusted with another jar.
         log_.error("the warden did not report the end of a jar", {{"jar", std::int64_t(jar)}});
-        co_return fail(ErrorCode::Internal, "no outcome arrived");
+        lose();
+        co_return fail(warden_lost());
     }
     co_return std::move(*waiting->outcome);
 }
@@ -141,7 +144,9 @@ void WardenLink::finish(JarId jar, Result<RawExit> outcome) {
 }
 
 void WardenLink::lose() {
-    alive_ = false;
+    if (!std::exchange(alive_, false)) {
+        return;
+    }
     for (auto& [jar, waiting] : waiting_) {
         waiting->outcome = fail(warden_lost());
         waiting->done.cancel();

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "config/load.h"
+
+namespace belljar::apps {
+
+// Exit codes of `belljar run` that do not come from the program.
+inline constexpr int kExitTimeout = 124;
+inline constexpr int kExitFault = 125;  // Belljar itself could not
+inline constexpr int kExitKilled = 137;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+enum class OutputForm { Text, Json };
+
+struct RunOptions {
+    std::string file{};  // "-" for standard input
+    std::string language{};
+    std::optional<std::string> timeout{};
+    std::optional<std::string> memory{};
+    OutputForm form = OutputForm::Text;
+    std::vector<std::string> arguments{};
+};
+
+// Each returns the exit code of the program. Problems are said on standard error.
+int serve(const config::Loaded& loaded);
+int speak_mcp(const config::Loaded& loaded);
+int run_program(const config::Loaded& loaded, const RunOptions& options);
+int examine_host(const config::Loaded& loaded, OutputForm form);
+
+// "belljar: message", one per line of the error.
+void complain(const Error& error);
+
+}  // namespace belljar::apps

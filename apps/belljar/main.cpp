@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "commands.h"
+#include "config/load.h"
+#include "config/show.h"
+
+namespace {
+
+using belljar::apps::OutputForm;
+using belljar::apps::RunOptions;
+
+// What was typed, before it is given meaning.
+struct CommandLine {
+    std::string config_file;
+    std::string listen;
+    std::string data_directory;
+    std::string auth;
+    RunOptions run;
+    std::string run_timeout;
+    std::string run_memory;
+    bool json = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  printf 'print(6*7)' | belljar run -     run a program, print what it prints\n"
+    "  belljar serve                           HTTP and MCP on http://127.0.0.1:8080\n"
+    "  claude mcp add belljar -- belljar mcp   MCP over stdio for one local user\n"
+    "  belljar doctor                          what this host can contain, and how to fix it";
+
+belljar::config::Environment read_environment() {
+    belljar::config::Environment environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        const std::size_t equals = text.find('=');
+        if (equals != std::string::npos) {
+            environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+        }
+    }
+    return environment;
+}
+
+std::string default_config_file() {
+    const std::string system_file = "/etc/belljar/belljar.toml";
+    return ::access(system_file.c_str(), F_OK) == 0 ? system_file : "";
+}
+
+belljar::Result<belljar::config::Loaded> load(const CommandLine& line) {
+    belljar::config::LoadInputs inputs{.environment = read_environment()};
+    if (!line.config_file.empty()) {
+        inputs.file_path = line.config_file;
+    } else if (const std::string file = default_config_file();
+               !file.empty() && !inputs.environment.contains("BELLJAR_CONFIG")) {
+        inputs.file_path = file;
+    }
+    const auto add_flag = [&inputs](const char* key, const char* flag, const std::string& text) {
+        if (!text.empty()) {
+            inputs.flags.emplace(key, belljar::config::FlagValue{.text = text, .flag = flag});
+        }
+    };
+    add_flag("server.listen", "--listen", line.listen);
+    add_flag("server.data_dir", "--data-dir", line.data_directory);
+    add_flag("auth.mode", "--auth", line.auth);
+    return belljar::config::load(inputs);
+}
+
+void add_serve(CLI::App& app, CommandLine& line) {
+    CLI::App* serve = app.add_subcommand("serve", "Start the HTTP service: REST and MCP");
+    serve->add_option("--listen", line.listen, "Address and port (127.0.0.1:8080)");
+    serve->add_option("--data-dir", line.data_directory,
+                      "Where tokens and files are kept (/var/lib/belljar)");
+    serve->add_option("--auth", line.auth, "token (default), or none on a loopback address");
+    serve->footer("Prints the address, the token and commands to paste. Stop it with Ctrl-C.");
+}
+
+void add_run(CLI::App& app, CommandLine& line) {
+    CLI::App* run = app.add_subcommand("run", "Run one program in a jar of its own");
+    run->add_option("FILE", line.run.file, "The program, or - for standard input")->required();
+    run->add_option("ARGUMENTS", line.run.arguments, "Given to the program");
+    run->add_option("--language", line.run.language, "By the file's ending, or python");
+    run->add_option("--timeout", line.run_timeout, "Seconds (30)");
+    run->add_option("--memory", line.run_memory, "Such as 256m (default) or 1g");
+    run->add_flag("--json", line.json, "Print the whole result record instead of the output");
+    run->positionals_at_end();
+    run->footer("Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
+                "125 if Belljar itself could not.");
+}
+
+void add_others(CLI::App& app, CommandLine& line) {
+    app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
+    CLI::App* doctor = app.add_subcommand("doctor", "Check this host and say how to fix it");
+    doctor->add_flag("--json", line.json, "For programs");
+    CLI::App* config = app.add_subcommand("config", "Show the configuration");
+    config->require_subcommand(1);
+    config->add_subcommand("show", "Every value in force and where it came from");
+    config->add_subcommand("reference", "A configuration file with every key and its default");
+    app.add_subcommand("version", "Print the version");
+}
+
+int dispatch(const CLI::App& app, CommandLine& line) {
+    if (app.got_subcommand("version")) {
+        fmt::print("belljar {}\n", BELLJAR_VERSION);
+        return 0;
+    }
+    const CLI::App* config = app.get_subcommand("config");
+    if (config->got_subcommand("reference")) {
+        fmt::print("{}", belljar::config::render_reference());
+        return 0;
+    }
+    const belljar::Result<belljar::config::Loaded> loaded = load(line);
+    if (!loaded) {
+        belljar::apps::complain(loaded.error());
+        return app.got_subcommand("run") ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
+    }
+    const OutputForm form = line.json ? OutputForm::Json : OutputForm::Text;
+    if (app.got_subcommand("serve")) {
+        return belljar::apps::serve(*loaded);
+    }
+    if (app.got_subcommand("mcp")) {
+        return belljar::apps::speak_mcp(*loaded);
+    }
+    if (app.got_subcommand("doctor")) {
+        return belljar::apps::examine_host(*loaded, form);
+    }
+    if (app.got_subcommand("run")) {
+        line.run.form = form;
+        if (!line.run_timeout.empty()) {
+            line.run.timeout = line.run_timeout;
+        }
+        if (!line.run_memory.empty()) {
+            line.run.memory = line.run_memory;
+        }
+        return belljar::apps::run_program(*loaded, line.run);
+    }
+    fmt::print("{}", belljar::config::render(*loaded));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+    CommandLine line;
+    CLI::App app("Belljar runs untrusted code under glass.", "belljar");
+    app.footer(kFooter);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.set_version_flag("--version", fmt::format("belljar {}", BELLJAR_VERSION));
+    app.add_option("--config", line.config_file, "Configuration file (/etc/belljar/belljar.toml)");
+    add_serve(app, line);
+    add_run(app, line);
+    add_others(app, line);
+    try {
+        app.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+        const int code = app.exit(error, std::cout, std::cerr);
+        return code == 0 ? 0 : belljar::apps::kExitUsage;
+    }
+    return dispatch(app, line);
+}

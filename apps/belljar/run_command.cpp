@@ -1,0 +1,150 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/json.h"
+#include "commands.h"
+#include "config/duration.h"
+#include "outcome/result_json.h"
+#include "runtime.h"
+
+namespace belljar::apps {
+namespace {
+
+using execution::RunRequest;
+using execution::RunResult;
+using execution::Status;
+
+struct LanguageBySuffix {
+    std::string_view suffix;
+    std::string_view language;
+};
+
+constexpr std::array<LanguageBySuffix, 4> kSuffixes{
+    {{".py", "python"}, {".js", "javascript"}, {".ts", "typescript"}, {".sh", "bash"}}};
+
+std::string choose_language(const RunOptions& options) {
+    if (!options.language.empty()) {
+        return options.language;
+    }
+    for (const LanguageBySuffix& known : kSuffixes) {
+        if (options.file.ends_with(known.suffix)) {
+            return std::string(known.language);
+        }
+    }
+    return "python";
+}
+
+Result<std::string> read_program(const std::string& file, Bytes limit) {
+    if (file == "-") {
+        return read_all(Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), limit);
+    }
+    Result<std::string> code = read_file(file, limit);
+    if (!code && code.error().code == ErrorCode::SystemCall) {
+        Error error = code.error();
+        error.message = "cannot read the program";
+        return fail(std::move(error));
+    }
+    return code;
+}
+
+Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
+    RunRequest request{.language = choose_language(options), .arguments = options.arguments};
+    BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
+    if (options.timeout) {
+        BJ_TRY(request.timeout, config::parse_duration(*options.timeout));
+    }
+    if (options.memory) {
+        BJ_TRY(request.memory, parse_bytes(*options.memory));
+    }
+    return request;
+}
+
+int exit_code_of(const RunResult& result) {
+    constexpr int kSignalBase = 128;
+    if (result.status == Status::Timeout) {
+        return kExitTimeout;
+    }
+    if (result.exit_code && (result.status == Status::Ok || result.status == Status::Error)) {
+        return *result.exit_code;
+    }
+    return result.signal ? kSignalBase + *result.signal : kExitKilled;
+}
+
+void write_stream(engine::OutputStream stream, std::string_view data) {
+    const Fd copy(::fcntl(stream == engine::OutputStream::Stdout ? STDOUT_FILENO : STDERR_FILENO,
+                          F_DUPFD_CLOEXEC, 3));
+    // A reader that went away does not change what the program did.
+    [[maybe_unused]] const Result<void> written = write_all(copy, data);
+}
+
+engine::LiveStreams live_streams(const RunOptions& options) {
+    engine::LiveStreams live;
+    if (options.form == OutputForm::Text) {
+        live.on_output = write_stream;
+    }
+    if (options.file != "-") {
+        live.stdin_source = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    }
+    return live;
+}
+
+// Why a program that did not end by itself was ended.
+void explain(const RunResult& result) {
+    for (const execution::Denial& denial : result.denials) {
+        fmt::print(stderr, "belljar: ended: the program {}. {}\n", denial.what, denial.hint);
+    }
+}
+
+Task<Result<void>> run_once(Runtime* runtime, RunRequest request,
+                            engine::CancellationPtr cancellation, engine::LiveStreams live,
+                            std::optional<RunResult>* kept) {
+    BJ_CO_TRY(RunResult result,
+              co_await runtime->engine().execute_live(std::move(request), std::move(cancellation),
+                                                      std::move(live)));
+    *kept = std::move(result);
+    co_return Result<void>{};
+}
+
+}  // namespace
+
+int run_program(const config::Loaded& loaded, const RunOptions& options) {
+    Result<RunRequest> request = make_request(loaded, options);
+    if (!request) {
+        complain(request.error());
+        return kExitFault;
+    }
+    // A person at a terminal wants the program's output, not our log.
+    const bool chosen = loaded.origin_of("log.level").source != config::Origin::Source::Default;
+    const LogLevel level = chosen ? loaded.settings.log.level : LogLevel::Error;
+    Result<std::unique_ptr<Runtime>> runtime = Runtime::create(loaded.settings, level);
+    if (!runtime) {
+        complain(runtime.error());
+        return kExitFault;
+    }
+    if (const Result<void> dropped = (*runtime)->drop_privileges(); !dropped) {
+        complain(dropped.error());
+        return kExitFault;
+    }
+    std::optional<RunResult> result;
+    const auto cancellation = std::make_shared<engine::Cancellation>();
+    const Result<void> done =
+        (*runtime)->run(run_once(runtime->get(), std::move(*request), cancellation,
+                                 live_streams(options), &result),
+                        [cancellation] { cancellation->request(); });
+    if (!done) {
+        complain(done.error());
+        return kExitFault;
+    }
+    if (options.form == OutputForm::Json) {
+        fmt::print("{}\n", to_text(outcome::to_json(*result)));
+    } else {
+        explain(*result);
+    }
+    return exit_code_of(*result);
+}
+
+}  // namespace belljar::apps

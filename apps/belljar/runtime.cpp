@@ -1,0 +1,114 @@
+#include "runtime.h"
+
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "engine/grade.h"
+
+namespace belljar::apps {
+
+Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings,
+                                                 LogLevel level) {
+    ::signal(SIGPIPE, SIG_IGN);
+    BJ_TRY(runner::Runners runners, runner::Runners::create());
+    BJ_TRY(const std::string program, engine::find_warden());
+    BJ_TRY(engine::WardenProcess warden,
+           engine::start_warden({.program = program,
+                                 .first_user_id = settings.isolation.uid_base,
+                                 .user_id_count = settings.isolation.uid_count}));
+    std::unique_ptr<Runtime> runtime(
+        new Runtime(settings, level, std::move(warden), std::move(runners)));
+    BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
+    return runtime;
+}
+
+Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
+                 runner::Runners runners)
+    : settings_(settings),
+      log_("server", level),
+      io_(1),
+      tasks_(io_.get_executor(), log_),
+      warden_(std::move(warden)),
+      isolation_(engine::grade_of(warden_.layers)),
+      link_(std::make_unique<engine::WardenLink>(io_.get_executor(), std::move(warden_.socket),
+                                                 log_)),
+      engine_(std::make_unique<engine::Engine>(
+          io_.get_executor(), *link_, std::move(runners),
+          engine::Engine::Options{
+              .version = BELLJAR_VERSION,
+              .policy = policy::policy_from(settings.limits),
+              .admission = {.running = settings.limits.concurrent_runs,
+                            .waiting = settings.limits.queued_runs},
+              .isolation = isolation_},
+          log_)) {}
+
+Runtime::~Runtime() {
+    if (const Result<void> stopped = stop(); !stopped) {
+        log_.error("the warden did not end well", {{"reason", stopped.error().describe()}});
+    }
+}
+
+Result<isolation::Account> Runtime::account() const {
+    // Just below the ids that jars have.
+    return isolation::find_account(settings_.server.user, settings_.isolation.uid_base - 1);
+}
+
+Result<void> Runtime::drop_privileges() {
+    if (::geteuid() != 0) {
+        return {};
+    }
+    BJ_TRY(const isolation::Account chosen, account());
+    return isolation::drop_privileges(chosen);
+}
+
+Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on_stop) {
+    std::optional<Result<void>> outcome;
+    tasks_.spawn("warden link", link_->listen());
+    tasks_.spawn("signals", watch_signals(on_stop));
+    link_->on_loss([this, on_stop] {
+        lost_warden_ = true;
+        log_.error("the warden is gone; stopping");
+        on_stop();
+    });
+    asio::co_spawn(io_, std::move(main_task),
+                   [this, &outcome](const std::exception_ptr& failure, Result<void> result) {
+                       outcome = failure ? Result<void>(fail(ErrorCode::Internal,
+                                                             "an unexpected exception"))
+                                         : std::move(result);
+                       io_.stop();
+                   });
+    io_.run();
+    return outcome ? std::move(*outcome) : Result<void>{};
+}
+
+Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
+    asio::signal_set signals(io_, SIGINT, SIGTERM, SIGHUP);
+    boost::system::error_code error;
+    co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    if (error) {
+        co_return;
+    }
+    on_stop();
+    co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    if (!error) {
+        std::_Exit(1);  // the warden sees the end of the socket and cleans up
+    }
+}
+
+Result<void> Runtime::stop() {
+    if (std::exchange(stopped_, true)) {
+        return {};
+    }
+    link_->on_loss(nullptr);
+    warden_.socket = link_->release();
+    return engine::stop_warden(std::move(warden_));
+}
+
+}  // namespace belljar::apps

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "base/task_group.h"
+#include "config/settings.h"
+#include "engine/engine.h"
+#include "engine/warden_link.h"
+#include "engine/warden_process.h"
+#include "isolation/privileges.h"
+
+namespace belljar::apps {
+
+// What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the one
+// I/O thread, put together in the order that privileges demand.
+class Runtime {
+   public:
+    // Starts the warden while privileged and refuses if the isolation is below the floor.
+    static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings,
+                                                   LogLevel level);
+    ~Runtime();
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    // Gives root up, if there is root to give up. Everything privileged must be done before.
+    Result<void> drop_privileges();
+    [[nodiscard]] Result<isolation::Account> account() const;
+
+    // Runs `main_task` and everything it starts to its end. A termination signal or the loss of the
+    // warden calls `on_stop` once; a second signal ends the process at once.
+    Result<void> run(Task<Result<void>> main_task, std::function<void()> on_stop);
+
+    [[nodiscard]] engine::Engine& engine() { return *engine_; }
+    [[nodiscard]] asio::io_context& io() { return io_; }
+    [[nodiscard]] const Log& log() const { return log_; }
+    [[nodiscard]] TaskGroup& tasks() { return tasks_; }
+    [[nodiscard]] const execution::Isolation& isolation() const { return isolation_; }
+    [[nodiscard]] bool lost_warden() const { return lost_warden_; }
+    // Ends the warden and waits until nothing of it is left.
+    Result<void> stop();
+
+   private:
+    Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
+            runner::Runners runners);
+    Task<void> watch_signals(std::function<void()> on_stop);
+
+    config::Settings settings_;
+    Log log_;
+    asio::io_context io_;
+    TaskGroup tasks_;
+    engine::WardenProcess warden_;
+    execution::Isolation isolation_;
+    std::unique_ptr<engine::WardenLink> link_;
+    std::unique_ptr<engine::Engine> engine_;
+    bool lost_warden_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace belljar::apps

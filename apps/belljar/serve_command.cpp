@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "access/gate.h"
+#include "access/token_store.h"
+#include "api/routes.h"
+#include "commands.h"
+#include "mcp/server.h"
+#include "runtime.h"
+#include "storage/data_directory.h"
+#include "transport/http_router.h"
+#include "transport/http_server.h"
+
+namespace belljar::apps {
+namespace {
+
+constexpr auto kFarewellTime = std::chrono::seconds(10);
+
+// How the token appears in the lines that a person pastes: itself the one time it is shown, and
+// later as the file that holds it.
+struct TokenText {
+    std::string token{};  // empty without authentication
+    std::string paste{};
+    std::string note{};
+};
+
+std::string choose_data_directory(const config::Settings& settings) {
+    if (!settings.server.data_dir.empty()) {
+        return settings.server.data_dir;
+    }
+    if (::geteuid() == 0) {
+        return "/var/lib/belljar";
+    }
+    const char* data_home = std::getenv("XDG_DATA_HOME");
+    const char* home = std::getenv("HOME");
+    return data_home != nullptr ? fmt::format("{}/belljar", data_home)
+                                : fmt::format("{}/.local/share/belljar", home ? home : "");
+}
+
+Result<TokenText> choose_token(const config::Settings& settings,
+                               const storage::DataDirectory& directory) {
+    if (settings.auth.mode == config::AuthMode::None) {
+        if (!config::is_loopback(settings.server.listen)) {
+            return fail(ErrorCode::Denied,
+                        "--auth none is allowed only on a loopback address such as "
+                        "127.0.0.1:8080; use a token here");
+        }
+        return TokenText{.note = "Anyone on this machine may use it: authentication is off.\n"};
+    }
+    if (!settings.auth.token.empty()) {
+        return TokenText{.token = settings.auth.token,
+                         .paste = "YOUR_TOKEN",
+                         .note = "Token: the one from the configuration (auth.token).\n"};
+    }
+    BJ_TRY(access::StoredToken stored, access::load_or_create_token(directory.fd()));
+    const std::string file = directory.path() + "/token";
+    if (stored.created) {
+        return TokenText{.token = stored.token,
+                         .paste = stored.token,
+                         .note = fmt::format("Token (shown this once, kept in {}):\n  {}\n", file,
+                                             stored.token)};
+    }
+    return TokenText{.token = stored.token,
+                     .paste = fmt::format("$(cat {})", file),
+                     .note = fmt::format("Token: kept in {}\n", file)};
+}
+
+std::string base_url(const config::Settings& settings, unsigned short port) {
+    if (!settings.server.public_base_url.empty()) {
+        std::string url = settings.server.public_base_url;
+        while (url.ends_with('/')) {
+            url.pop_back();
+        }
+        return url;
+    }
+    config::ListenAddress address = settings.server.listen;
+    if (address.host.empty() || address.host == "0.0.0.0" || address.host == "::") {
+        address.host = "127.0.0.1";
+    }
+    address.port = port;
+    return "http://" + config::format_listen_address(address);
+}
+
+std::vector<std::string> allowed_hosts(const config::Settings& settings) {
+    std::vector<std::string> hosts = settings.server.allowed_hosts;
+    const std::string& url = settings.server.public_base_url;
+    const std::size_t scheme = url.find("://");
+    if (scheme != std::string::npos) {
+        const std::string authority = url.substr(scheme + 3, url.find('/', scheme + 3) - scheme - 3);
+        if (const auto host = access::host_name(authority)) {
+            hosts.push_back(*host);
+        }
+    }
+    return hosts;
+}
+
+void greet(const std::string& url, const TokenText& token, const execution::Isolation& isolation) {
+    const bool asks = !token.token.empty();
+    const std::string curl_header =
+        asks ? fmt::format("-H \"Authorization: Bearer {}\" ", token.paste) : "";
+    const std::string claude_header =
+        asks ? fmt::format(" --header \"Authorization: Bearer {}\"", token.paste) : "";
+    fmt::print(
+        "Belljar {} listens on {}\n"
+        "Isolation: {} (missing: {})\n"
+        "{}"
+        "\nTry it:\n"
+        "  curl -s {}/execute {}-H 'Content-Type: application/json' "
+        "-d '{{\"code\": \"print(6*7)\"}}'\n"
+        "\nUse it in Claude Code:\n"
+        "  claude mcp add --transport http belljar {}/mcp{}\n"
+        "\nStop it with Ctrl-C.\n",
+        BELLJAR_VERSION, url, isolation.grade,
+        isolation.missing.empty() ? "nothing" : fmt::format("{}", fmt::join(isolation.missing, ", ")),
+        token.note, url, curl_header, url, claude_header);
+    std::fflush(stdout);
+}
+
+// Everything the HTTP service consists of, wired from the outside in.
+struct Service {
+    Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
+            const config::Settings& settings, std::string token)
+        : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
+          routes(runtime.engine(), [&runtime] { return runtime.engine().ready(); }),
+          router(access::Gate({.token = std::move(token), .allowed_hosts = allowed_hosts(settings)}),
+                 mcp, routes),
+          http(
+              std::move(acceptor),
+              [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
+                  return router.answer(std::move(request), std::move(cancellation));
+              },
+              {.body_limit = settings.limits.body, .connections = settings.limits.connections},
+              runtime.log()) {}
+
+    mcp::Server mcp;
+    api::Routes routes;
+    transport::HttpRouter router;
+    transport::HttpServer http;
+};
+
+Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
+                                       std::function<void()> greeting) {
+    BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
+    greeting();
+    co_await service->http.run();
+    co_await service->http.wait(Clock::now() + kFarewellTime);
+    if (runtime->lost_warden()) {
+        co_return fail(ErrorCode::Unavailable, "the warden ended unexpectedly; start belljar again");
+    }
+    co_return Result<void>{};
+}
+
+Result<void> try_serve(const config::Settings& settings) {
+    BJ_TRY(const storage::DataDirectory directory,
+           storage::DataDirectory::open(choose_data_directory(settings)));
+    BJ_TRY(const TokenText token, choose_token(settings, directory));
+    BJ_TRY(std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
+    BJ_TRY(auto acceptor, transport::HttpServer::listen(runtime->io().get_executor(),
+                                                        settings.server.listen));
+    if (::geteuid() == 0) {
+        BJ_TRY(const isolation::Account account, runtime->account());
+        BJ_TRY_VOID(directory.give_to(account.user, account.group));
+    }
+    BJ_TRY_VOID(runtime->drop_privileges());
+    const std::string url = base_url(settings, acceptor.local_endpoint().port());
+    Service service(*runtime, std::move(acceptor), settings, token.token);
+    return runtime->run(
+        serve_until_stopped(runtime.get(), &service,
+                            [&] { greet(url, token, runtime->isolation()); }),
+        [&service] { service.http.stop(); });
+}
+
+}  // namespace
+
+int serve(const config::Loaded& loaded) {
+    if (const Result<void> served = try_serve(loaded.settings); !served) {
+        complain(served.error());
+        return kExitFailed;
+    }
+    return 0;
+}
+
+}  // namespace belljar::apps

@@ -1,0 +1,104 @@
+#include "api/routes.h"
+
+#include <boost/json/object.hpp>
+
+#include "access/gate.h"
+#include "base/json.h"
+#include "engine/run_arguments.h"
+#include "execution/error_wire.h"
+#include "outcome/result_json.h"
+
+namespace belljar::api {
+namespace {
+
+using access::HttpRequest;
+using access::HttpResponse;
+using access::make_refusal;
+
+constexpr std::string_view kRetrySeconds = "2";
+
+HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
+
+HttpResponse refuse(const Error& error) {
+    HttpResponse response =
+        make_refusal(execution::http_status(error.code), execution::client_message(error));
+    if (error.code == ErrorCode::Overloaded) {
+        response.headers.emplace_back("Retry-After", kRetrySeconds);
+    }
+    return response;
+}
+
+HttpResponse refuse_method(std::string_view allowed) {
+    HttpResponse response = make_refusal(405, "this path does not take that method");
+    response.headers.emplace_back("Allow", allowed);
+    return response;
+}
+
+// "application/json", with or without parameters such as a charset.
+bool is_json(const HttpRequest& request) {
+    const std::string type = request.header("Content-Type").value_or("");
+    const std::string media = type.substr(0, type.find_first_of("; \t"));
+    const access::LessIgnoringCase less;
+    constexpr std::string_view kJson = "application/json";
+    return !less(media, kJson) && !less(kJson, media);
+}
+
+bool is_reading(const HttpRequest& request) {
+    return request.method == "GET" || request.method == "HEAD";
+}
+
+Result<execution::RunRequest> read_run(const std::string& body) {
+    BJ_TRY(const json::value value, parse_json(body));
+    if (!value.is_object()) {
+        return fail(ErrorCode::InvalidArgument,
+                    "the body must be a JSON object such as {\"code\": \"print(6*7)\"}");
+    }
+    return engine::parse_run_arguments(value.get_object());
+}
+
+}  // namespace
+
+bool Routes::is_public(const HttpRequest& request) {
+    return request.path == "/health" || request.path == "/ready";
+}
+
+Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {
+    if (request.path == "/health") {
+        co_return is_reading(request) ? health() : refuse_method("GET, HEAD");
+    }
+    if (request.path == "/ready") {
+        co_return is_reading(request) ? ready() : refuse_method("GET, HEAD");
+    }
+    if (request.path == "/execute") {
+        HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
+        co_return response;
+    }
+    co_return make_refusal(404, "nothing is here; see POST /execute, POST /mcp, GET /health");
+}
+
+Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr cancellation) {
+    if (request.method != "POST") {
+        co_return refuse_method("POST");
+    }
+    if (!is_json(request)) {
+        co_return make_refusal(415, "send the body with Content-Type: application/json");
+    }
+    Result<execution::RunRequest> run = read_run(request.body);
+    if (!run) {
+        co_return refuse(run.error());
+    }
+    Result<execution::RunResult> result =
+        co_await executor_.execute(std::move(*run), std::move(cancellation));
+    co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+}
+
+HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }
+
+HttpResponse Routes::ready() const {
+    if (!is_ready_()) {
+        return make_refusal(503, "not ready: jars cannot be made now");
+    }
+    return make_answer({{"status", "ready"}});
+}
+
+}  // namespace belljar::api

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+
+#include "access/http_message.h"
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "engine/executor.h"
+
+namespace belljar::api {
+
+// The REST surface. Borrows the executor; used on the I/O thread only.
+class Routes {
+   public:
+    // `is_ready` says whether work is accepted.
+    Routes(engine::Executor& executor, std::function<bool()> is_ready)
+        : executor_(executor), is_ready_(std::move(is_ready)) {}
+
+    // Whether this path is answered without a token.
+    [[nodiscard]] static bool is_public(const access::HttpRequest& request);
+
+    Task<access::HttpResponse> handle(access::HttpRequest request,
+                                      engine::CancellationPtr cancellation);
+
+   private:
+    Task<access::HttpResponse> execute(access::HttpRequest request,
+                                       engine::CancellationPtr cancellation);
+    [[nodiscard]] access::HttpResponse health() const;
+    [[nodiscard]] access::HttpResponse ready() const;
+
+    engine::Executor& executor_;
+    std::function<bool()> is_ready_;
+};
+
+}  // namespace belljar::api

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "access/gate.h"
+#include "access/http_message.h"
+#include "api/routes.h"
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "mcp/server.h"
+
+namespace belljar::transport {
+
+// From a request to whoever answers it: first the gate, then MCP or the REST routes.
+class HttpRouter {
+   public:
+    HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes)
+        : gate_(std::move(gate)), mcp_(mcp), routes_(routes) {}
+
+    // Never fails: what is wrong is said in the response.
+    Task<access::HttpResponse> answer(access::HttpRequest request,
+                                      engine::CancellationPtr cancellation);
+
+   private:
+    access::Gate gate_;
+    mcp::Server& mcp_;
+    api::Routes& routes_;
+};
+
+}  // namespace belljar::transport

@@ -1,0 +1,294 @@
+#include "transport/http_server.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "access/gate.h"
+
+namespace belljar::transport {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using access::HttpRequest;
+using access::HttpResponse;
+using asio::ip::tcp;
+using Parser = http::request_parser<http::string_body>;
+using Response = http::response<http::string_body>;
+
+constexpr std::uint32_t kHeaderLimit = 32 * 1024;
+constexpr auto kIdleTime = std::chrono::seconds(60);
+constexpr auto kBodyTime = std::chrono::seconds(60);
+constexpr auto kWriteTime = std::chrono::seconds(60);
+constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+constexpr unsigned kHttp11 = 11;
+
+enum class Connectivity { KeepAlive, Close };
+
+HttpRequest to_request(Parser::value_type message) {
+    HttpRequest request;
+    request.method = message.method_string();
+    const std::string target(message.target());
+    const std::size_t question = target.find('?');
+    request.path = target.substr(0, question);
+    if (question != std::string::npos) {
+        request.query = target.substr(question + 1);
+    }
+    for (const auto& field : message) {
+        request.headers.emplace(field.name_string(), field.value());
+    }
+    request.body = std::move(message.body());
+    return request;
+}
+
+Response to_response(HttpResponse answer, Connectivity connectivity) {
+    Response response(static_cast<http::status>(answer.status), kHttp11);
+    // Nothing that is answered here is for a cache or for guessing browsers.
+    response.set(http::field::cache_control, "no-store");
+    response.set("X-Content-Type-Options", "nosniff");
+    if (!answer.body.empty()) {
+        response.set(http::field::content_type, answer.content_type);
+    }
+    for (const auto& [name, value] : answer.headers) {
+        response.insert(name, value);
+    }
+    response.keep_alive(connectivity == Connectivity::KeepAlive);
+    response.body() = std::move(answer.body);
+    response.prepare_payload();
+    return response;
+}
+
+// What to say to a request that could not even be read; nothing if there is nobody to say it to.
+std::optional<HttpResponse> refusal_of(const beast::error_code& error, Bytes body_limit) {
+    if (error == http::error::end_of_stream || error == beast::error::timeout ||
+        error.category() == asio::error::get_system_category()) {
+        return std::nullopt;
+    }
+    if (error == http::error::body_limit) {
+        return access::make_refusal(
+            413, fmt::format("the body is larger than the {} bytes allowed", body_limit.count));
+    }
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+        return access::make_refusal(
+            431, fmt::format("the headers are larger than the {} bytes allowed", kHeaderLimit));
+    }
+    return access::make_refusal(400, "not a valid HTTP/1.1 request");
+}
+
+}  // namespace
+
+// One client. Lives in the frame of HttpServer::serve().
+class HttpServer::Connection {
+   public:
+    Connection(HttpServer& server, tcp::socket socket)
+        : server_(server), stream_(std::move(socket)) {
+        server_.open_.insert(this);
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() { server_.open_.erase(this); }
+
+    Task<void> run() {
+        while (!server_.stopping_) {
+            const Connectivity connectivity = co_await serve_one();
+            if (connectivity == Connectivity::Close) {
+                break;
+            }
+        }
+        beast::error_code ignored;
+        stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+        stream_.close();
+    }
+
+    void stop() {
+        if (running_) {
+            running_->request();
+        } else {
+            stream_.cancel();
+        }
+    }
+
+   private:
+    Task<Connectivity> serve_one() {
+        const beast::error_code error = co_await read();
+        if (error) {
+            std::optional<HttpResponse> refusal =
+                refusal_of(error, server_.options_.body_limit);
+            if (refusal) {
+                co_await write(std::move(*refusal), Connectivity::Close, http::verb::get);
+            }
+            co_return Connectivity::Close;
+        }
+        const http::verb verb = parser_->get().method();
+        const Connectivity wanted =
+            parser_->get().keep_alive() ? Connectivity::KeepAlive : Connectivity::Close;
+        HttpResponse answer = co_await handle(to_request(parser_->release()));
+        const Connectivity connectivity = server_.stopping_ ? Connectivity::Close : wanted;
+        const Connectivity after = co_await write(std::move(answer), connectivity, verb);
+        co_return after;
+    }
+
+    // Reads one request into parser_.
+    Task<beast::error_code> read() {
+        parser_.emplace();
+        parser_->header_limit(kHeaderLimit);
+        parser_->body_limit(server_.options_.body_limit.count);
+        beast::error_code error;
+        stream_.expires_after(kIdleTime);
+        co_await http::async_read_header(stream_, buffer_, *parser_,
+                                         asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return error;
+        }
+        stream_.expires_after(kBodyTime);
+        if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+            Response proceed(http::status::continue_, kHttp11);
+            co_await http::async_write(stream_, proceed,
+                                       asio::redirect_error(asio::use_awaitable, error));
+        }
+        if (!error) {
+            co_await http::async_read(stream_, buffer_, *parser_,
+                                      asio::redirect_error(asio::use_awaitable, error));
+        }
+        co_return error;
+    }
+
+    Task<HttpResponse> handle(HttpRequest request) {
+        using asio::experimental::awaitable_operators::operator||;
+        stream_.expires_never();
+        running_ = std::make_shared<engine::Cancellation>();
+        std::variant<HttpResponse, std::monostate> answer =
+            co_await (server_.handler_(std::move(request), running_) || watch_for_hang_up());
+        running_ = nullptr;
+        co_return std::get<HttpResponse>(std::move(answer));
+    }
+
+    // Never completes by itself; the answer to the request cancels it.
+    Task<void> watch_for_hang_up() {
+        beast::error_code error;
+        co_await stream_.socket().async_wait(tcp::socket::wait_read,
+                                             asio::redirect_error(asio::use_awaitable, error));
+        char next = 0;
+        if (!error && ::recv(stream_.socket().native_handle(), &next, 1,
+                             MSG_PEEK | MSG_DONTWAIT) == 0) {
+            running_->request();
+        }
+        asio::steady_timer never(stream_.get_executor(), asio::steady_timer::time_point::max());
+        co_await never.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+
+    Task<Connectivity> write(HttpResponse answer, Connectivity connectivity, http::verb verb) {
+        beast::error_code error;
+        stream_.expires_after(kWriteTime);
+        Response response = to_response(std::move(answer), connectivity);
+        if (verb == http::verb::head) {
+            response.body().clear();  // the length stays as it was
+        }
+        co_await http::async_write(stream_, response,
+                                   asio::redirect_error(asio::use_awaitable, error));
+        co_return error ? Connectivity::Close : connectivity;
+    }
+
+    HttpServer& server_;
+    beast::tcp_stream stream_;
+    beast::flat_buffer buffer_;
+    std::optional<Parser> parser_;
+    engine::CancellationPtr running_;
+};
+
+Result<tcp::acceptor> HttpServer::listen(const asio::any_io_executor& executor,
+                                         const config::ListenAddress& address) {
+    beast::error_code error;
+    tcp::resolver resolver(executor);
+    const std::string host = address.host.empty() ? "0.0.0.0" : address.host;
+    const auto endpoints = resolver.resolve(host, std::to_string(address.port),
+                                            tcp::resolver::passive, error);
+    if (error || endpoints.empty()) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"{}\" is not an address of this host", host));
+    }
+    const tcp::endpoint endpoint = endpoints.begin()->endpoint();
+    tcp::acceptor acceptor(executor);
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) {
+        acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    }
+    if (!error) {
+        acceptor.bind(endpoint, error);
+    }
+    if (!error) {
+        acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    }
+    if (error == asio::error::address_in_use) {
+        return fail(ErrorCode::Conflict,
+                    fmt::format("{} is in use already; stop the other program or choose another "
+                                "address with --listen",
+                                config::format_listen_address(address)));
+    }
+    if (error) {
+        return fail(ErrorCode::Unavailable, fmt::format("cannot listen on {}: {}",
+                                                        config::format_listen_address(address),
+                                                        error.message()));
+    }
+    return acceptor;
+}
+
+HttpServer::HttpServer(tcp::acceptor acceptor, Handler handler, Options options, const Log& log)
+    : acceptor_(std::move(acceptor)),
+      handler_(std::move(handler)),
+      options_(options),
+      log_(log),
+      connections_(acceptor_.get_executor(), log) {}
+
+Task<void> HttpServer::run() {
+    asio::steady_timer pause(acceptor_.get_executor());
+    while (!stopping_) {
+        beast::error_code error;
+        if (open_.size() >= options_.connections) {
+            // New clients wait in the kernel's queue until somebody leaves.
+            pause.expires_after(kAcceptPause);
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+            continue;
+        }
+        tcp::socket socket = co_await acceptor_.async_accept(
+            asio::redirect_error(asio::use_awaitable, error));
+        if (!error) {
+            socket.set_option(tcp::no_delay(true), error);
+            connections_.spawn("connection", serve(std::move(socket)));
+        } else if (error != asio::error::operation_aborted) {
+            log_.warning("a connection could not be accepted", {{"reason", error.message()}});
+            pause.expires_after(kAcceptPause);
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        }
+    }
+}
+
+Task<void> HttpServer::serve(tcp::socket socket) {
+    Connection connection(*this, std::move(socket));
+    co_await connection.run();
+}
+
+void HttpServer::stop() {
+    stopping_ = true;
+    beast::error_code ignored;
+    acceptor_.close(ignored);
+    for (Connection* connection : std::set(open_)) {
+        connection->stop();
+    }
+    connections_.close();
+}
+
+Task<void> HttpServer::wait(TimePoint deadline) { return connections_.wait(deadline); }
+
+}  // namespace belljar::transport
