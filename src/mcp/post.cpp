@@ -141,8 +141,8 @@ std::expected<Post, Refusal> read_message(const HttpRequest& request, json::valu
     const std::optional<json::value> no_id = unreadable_id(request, body);
     std::expected<Message, BadMessage> message = parse_message(std::move(body));
     if (!message) {
-        std::optional<json::value> id = std::move(message.error().id);
-        return refuse(id ? std::move(id) : no_id, std::move(message.error().error));
+        BadMessage& bad = message.error();
+        return refuse(bad.id ? bad.id : no_id, std::move(bad.error));
     }
     if (message->kind == Message::Kind::Response) {
         return refuse(no_id, invalid("Belljar sends no requests here, so it takes no responses."));

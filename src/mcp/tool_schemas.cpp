@@ -192,6 +192,7 @@ json::object literal(std::string_view text) {
 
 std::string language_names(const engine::SandboxInfo& info) {
     std::vector<std::string> names;
+    names.reserve(info.runners.size());
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
         names.push_back(runner.language);
     }
@@ -214,9 +215,8 @@ std::string execute_code_description(const engine::SandboxInfo& info) {
         format_bytes(info.default_limits.memory), format_bytes(info.default_limits.output));
 }
 
-void describe(json::object& schema, std::string_view property, std::string description) {
-    schema.at("properties").as_object().at(property).as_object()["description"] =
-        std::move(description);
+void describe(json::object& schema, std::string_view property, std::string_view description) {
+    schema.at("properties").as_object().at(property).as_object()["description"] = description;
 }
 
 }  // namespace
