@@ -48,19 +48,21 @@ Check check_kernel() {
     const auto parsed = std::from_chars(release.data(), end, major);
     std::from_chars(parsed.ptr + 1, end, minor);
     const bool enough = major > 5 || (major == 5 && minor >= 14);
-    return {.name = "kernel",
-            .health = enough ? Health::Good : Health::Bad,
-            .found = host.release,
-            .fix = enough ? "" : "use Linux 5.14 or later: jars need clone3, mount_setattr and cgroup.kill"};
+    return {
+        .name = "kernel",
+        .health = enough ? Health::Good : Health::Bad,
+        .found = host.release,
+        .fix = enough ? ""
+                      : "use Linux 5.14 or later: jars need clone3, mount_setattr and cgroup.kill"};
 }
 
 Check check_root() {
     const bool root = ::geteuid() == 0;
-    return {.name = "privilege",
-            .health = root ? Health::Good : Health::Bad,
-            .found = root ? "started as root; the server itself runs without privileges"
-                          : "not root",
-            .fix = root ? "" : "start belljar as root: sudo belljar ..."};
+    return {
+        .name = "privilege",
+        .health = root ? Health::Good : Health::Bad,
+        .found = root ? "started as root; the server itself runs without privileges" : "not root",
+        .fix = root ? "" : "start belljar as root: sudo belljar ..."};
 }
 
 Check check_warden() {
@@ -82,10 +84,12 @@ Check check_python() {
 Check check_cgroups() {
     const Result<std::vector<isolation::Hierarchy>> layout = isolation::read_layout();
     const bool there = layout && !layout->empty();
-    return {.name = "cgroups",
-            .health = there ? Health::Good : Health::Weak,
-            .found = there ? std::string(isolation::describe_layout(*layout)) : "none mounted",
-            .fix = there ? "" : "mount the cgroup file system, so that memory and processes can be limited"};
+    return {
+        .name = "cgroups",
+        .health = there ? Health::Good : Health::Weak,
+        .found = there ? std::string(isolation::describe_layout(*layout)) : "none mounted",
+        .fix = there ? ""
+                     : "mount the cgroup file system, so that memory and processes can be limited"};
 }
 
 Task<Result<void>> try_jar(Runtime* runtime) {
@@ -131,7 +135,7 @@ void print_json(const std::vector<Check>& checks, const execution::Isolation& is
         list.emplace_back(to_json(check));
     }
     fmt::print("{}\n", belljar::to_text(json::object{{"isolation", outcome::to_json(isolation)},
-                                            {"checks", std::move(list)}}));
+                                                     {"checks", std::move(list)}}));
 }
 
 void print_text(const std::vector<Check>& checks, const execution::Isolation& isolation) {
@@ -159,8 +163,8 @@ int examine_host(const config::Loaded& loaded, OutputForm form) {
     } else {
         print_text(checks, isolation);
     }
-    const bool bad = std::ranges::any_of(
-        checks, [](const Check& check) { return check.health == Health::Bad; });
+    const bool bad =
+        std::ranges::any_of(checks, [](const Check& check) { return check.health == Health::Bad; });
     return bad ? kExitFailed : 0;
 }
 

@@ -87,8 +87,9 @@ void add_run(CLI::App& app, CommandLine& line) {
     run->add_option("--memory", line.run_memory, "Such as 256m (default) or 1g");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
     run->positionals_at_end();
-    run->footer("Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
-                "125 if Belljar itself could not.");
+    run->footer(
+        "Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
+        "125 if Belljar itself could not.");
 }
 
 void add_others(CLI::App& app, CommandLine& line) {

@@ -65,10 +65,17 @@ Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& 
 
 int exit_code_of(const RunResult& result) {
     constexpr int kSignalBase = 128;
-    if (result.status == Status::Timeout) {
-        return kExitTimeout;
+    switch (result.status) {
+        case Status::Timeout:
+            return kExitTimeout;
+        case Status::Memory:
+        case Status::Output:
+        case Status::Cancelled:
+            return kExitKilled;
+        default:
+            break;
     }
-    if (result.exit_code && (result.status == Status::Ok || result.status == Status::Error)) {
+    if (result.exit_code) {
         return *result.exit_code;
     }
     return result.signal ? kSignalBase + *result.signal : kExitKilled;
@@ -102,9 +109,8 @@ void explain(const RunResult& result) {
 Task<Result<void>> run_once(Runtime* runtime, RunRequest request,
                             engine::CancellationPtr cancellation, engine::LiveStreams live,
                             std::optional<RunResult>* kept) {
-    BJ_CO_TRY(RunResult result,
-              co_await runtime->engine().execute_live(std::move(request), std::move(cancellation),
-                                                      std::move(live)));
+    BJ_CO_TRY(RunResult result, co_await runtime->engine().execute_live(
+                                    std::move(request), std::move(cancellation), std::move(live)));
     *kept = std::move(result);
     co_return Result<void>{};
 }
@@ -131,10 +137,9 @@ int run_program(const config::Loaded& loaded, const RunOptions& options) {
     }
     std::optional<RunResult> result;
     const auto cancellation = std::make_shared<engine::Cancellation>();
-    const Result<void> done =
-        (*runtime)->run(run_once(runtime->get(), std::move(*request), cancellation,
-                                 live_streams(options), &result),
-                        [cancellation] { cancellation->request(); });
+    const Result<void> done = (*runtime)->run(
+        run_once(runtime->get(), std::move(*request), cancellation, live_streams(options), &result),
+        [cancellation] { cancellation->request(); });
     if (!done) {
         complain(done.error());
         return kExitFault;

@@ -14,8 +14,7 @@
 
 namespace belljar::apps {
 
-Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings,
-                                                 LogLevel level) {
+Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string program, engine::find_warden());
@@ -41,12 +40,11 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                                  log_)),
       engine_(std::make_unique<engine::Engine>(
           io_.get_executor(), *link_, std::move(runners),
-          engine::Engine::Options{
-              .version = BELLJAR_VERSION,
-              .policy = policy::policy_from(settings.limits),
-              .admission = {.running = settings.limits.concurrent_runs,
-                            .waiting = settings.limits.queued_runs},
-              .isolation = isolation_},
+          engine::Engine::Options{.version = BELLJAR_VERSION,
+                                  .policy = policy::policy_from(settings.limits),
+                                  .admission = {.running = settings.limits.concurrent_runs,
+                                                .waiting = settings.limits.queued_runs},
+                                  .isolation = isolation_},
           log_)) {}
 
 Runtime::~Runtime() {
@@ -77,13 +75,13 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
         log_.error("the warden is gone; stopping");
         on_stop();
     });
-    asio::co_spawn(io_, std::move(main_task),
-                   [this, &outcome](const std::exception_ptr& failure, Result<void> result) {
-                       outcome = failure ? Result<void>(fail(ErrorCode::Internal,
-                                                             "an unexpected exception"))
-                                         : std::move(result);
-                       io_.stop();
-                   });
+    asio::co_spawn(
+        io_, std::move(main_task),
+        [this, &outcome](const std::exception_ptr& failure, Result<void> result) {
+            outcome = failure ? Result<void>(fail(ErrorCode::Internal, "an unexpected exception"))
+                              : std::move(result);
+            io_.stop();
+        });
     io_.run();
     return outcome ? std::move(*outcome) : Result<void>{};
 }

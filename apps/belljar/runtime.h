@@ -16,8 +16,8 @@
 
 namespace belljar::apps {
 
-// What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the one
-// I/O thread, put together in the order that privileges demand.
+// What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the
+// one I/O thread, put together in the order that privileges demand.
 class Runtime {
    public:
     // Starts the warden while privileged and refuses if the isolation is below the floor.

@@ -90,7 +90,8 @@ std::vector<std::string> allowed_hosts(const config::Settings& settings) {
     const std::string& url = settings.server.public_base_url;
     const std::size_t scheme = url.find("://");
     if (scheme != std::string::npos) {
-        const std::string authority = url.substr(scheme + 3, url.find('/', scheme + 3) - scheme - 3);
+        const std::string authority =
+            url.substr(scheme + 3, url.find('/', scheme + 3) - scheme - 3);
         if (const auto host = access::host_name(authority)) {
             hosts.push_back(*host);
         }
@@ -115,7 +116,8 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
         "  claude mcp add --transport http belljar {}/mcp{}\n"
         "\nStop it with Ctrl-C.\n",
         BELLJAR_VERSION, url, isolation.grade,
-        isolation.missing.empty() ? "nothing" : fmt::format("{}", fmt::join(isolation.missing, ", ")),
+        isolation.missing.empty() ? "nothing"
+                                  : fmt::format("{}", fmt::join(isolation.missing, ", ")),
         token.note, url, curl_header, url, claude_header);
     std::fflush(stdout);
 }
@@ -126,8 +128,9 @@ struct Service {
             const config::Settings& settings, std::string token)
         : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
           routes(runtime.engine(), [&runtime] { return runtime.engine().ready(); }),
-          router(access::Gate({.token = std::move(token), .allowed_hosts = allowed_hosts(settings)}),
-                 mcp, routes),
+          router(
+              access::Gate({.token = std::move(token), .allowed_hosts = allowed_hosts(settings)}),
+              mcp, routes),
           http(
               std::move(acceptor),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -149,7 +152,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
     co_await service->http.run();
     co_await service->http.wait(Clock::now() + kFarewellTime);
     if (runtime->lost_warden()) {
-        co_return fail(ErrorCode::Unavailable, "the warden ended unexpectedly; start belljar again");
+        co_return fail(ErrorCode::Unavailable,
+                       "the warden ended unexpectedly; start belljar again");
     }
     co_return Result<void>{};
 }
@@ -159,8 +163,8 @@ Result<void> try_serve(const config::Settings& settings) {
            storage::DataDirectory::open(choose_data_directory(settings)));
     BJ_TRY(const TokenText token, choose_token(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
-    BJ_TRY(auto acceptor, transport::HttpServer::listen(runtime->io().get_executor(),
-                                                        settings.server.listen));
+    BJ_TRY(auto acceptor,
+           transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
     if (::geteuid() == 0) {
         BJ_TRY(const isolation::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
@@ -168,10 +172,9 @@ Result<void> try_serve(const config::Settings& settings) {
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());
     Service service(*runtime, std::move(acceptor), settings, token.token);
-    return runtime->run(
-        serve_until_stopped(runtime.get(), &service,
-                            [&] { greet(url, token, runtime->isolation()); }),
-        [&service] { service.http.stop(); });
+    return runtime->run(serve_until_stopped(runtime.get(), &service,
+                                            [&] { greet(url, token, runtime->isolation()); }),
+                        [&service] { service.http.stop(); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The privileged half of Belljar. Started by the server with their socket as descriptor 3, it is two
-// processes: the keeper only waits, and the warden does the work. Whatever happens to the warden, the
-// keeper removes the cgroups that are left, and the other way round.
+// The privileged half of Belljar. Started by the server with their socket as descriptor 3, it is
+// two processes: the keeper only waits, and the warden does the work. Whatever happens to the
+// warden, the keeper removes the cgroups that are left, and the other way round.
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -27,6 +27,7 @@ constexpr const char* kKeeperName = "belljar-keeper";
 
 // The socket was inherited on purpose; nothing cloned from here on may inherit it again.
 int run_warden(const belljar::Log& log) {
+    ::prctl(PR_SET_NAME, kWardenName, 0UL, 0UL, 0UL);
     ::fcntl(kServerSocket, F_SETFD, FD_CLOEXEC);
     auto warden = belljar::isolation::Warden::create(belljar::Fd(kServerSocket), log);
     if (!warden) {
@@ -50,8 +51,23 @@ int run_warden(const belljar::Log& log) {
     ::_exit(kFailed);
 }
 
+// Until the warden and, if it died before them, its jars have ended. Returns the warden's status.
+int wait_for(pid_t warden) {
+    int result = 0;
+    while (true) {
+        int status = 0;
+        const pid_t ended = ::waitpid(-1, &status, __WALL);
+        if (ended == warden) {
+            result = status;
+        } else if (ended < 0 && errno != EINTR) {
+            return result;
+        }
+    }
+}
+
 int keep(const belljar::Log& log) {
     ::prctl(PR_SET_NAME, kKeeperName, 0UL, 0UL, 0UL);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
     const pid_t keeper = ::getpid();
     const pid_t warden = ::fork();
     if (warden < 0) {
@@ -62,9 +78,7 @@ int keep(const belljar::Log& log) {
         become_warden(keeper);
     }
     ::close(kServerSocket);
-    int status = 0;
-    while (::waitpid(warden, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = wait_for(warden);
     belljar::isolation::remove_stale_cgroup_trees();
     return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
 }

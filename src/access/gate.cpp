@@ -76,8 +76,7 @@ std::optional<std::string> host_name(std::string_view authority) {
 }
 
 HttpResponse make_refusal(unsigned status, std::string_view message) {
-    return {.status = status,
-            .body = to_text(json::object{{"error", make_valid_utf8(message)}})};
+    return {.status = status, .body = to_text(json::object{{"error", make_valid_utf8(message)}})};
 }
 
 Gate::Gate(Options options) : options_(std::move(options)) {

@@ -18,7 +18,7 @@ struct Principal {
 class Gate {
    public:
     struct Options {
-        std::string token{};  // empty: no token is asked for
+        std::string token{};                       // empty: no token is asked for
         std::vector<std::string> allowed_hosts{};  // names besides the loopback ones
     };
 

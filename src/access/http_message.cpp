@@ -20,8 +20,8 @@ std::string_view trim(std::string_view text) {
 }  // namespace
 
 bool LessIgnoringCase::operator()(std::string_view left, std::string_view right) const {
-    return std::ranges::lexicographical_compare(
-        left, right, [](char a, char b) { return lower(a) < lower(b); });
+    return std::ranges::lexicographical_compare(left, right,
+                                                [](char a, char b) { return lower(a) < lower(b); });
 }
 
 std::optional<std::string> HttpRequest::header(std::string_view name) const {

@@ -11,8 +11,7 @@ Admission::Ticket::~Ticket() {
     }
 }
 
-Task<Result<Admission::Ticket>> Admission::enter(TimePoint deadline,
-                                                 CancellationPtr cancellation) {
+Task<Result<Admission::Ticket>> Admission::enter(TimePoint deadline, CancellationPtr cancellation) {
     if (cancellation->requested()) {
         co_return fail(ErrorCode::Cancelled, "cancelled before it started");
     }
@@ -38,8 +37,7 @@ Task<Result<Admission::Ticket>> Admission::enter(TimePoint deadline,
     if (cancellation->requested()) {
         co_return fail(ErrorCode::Cancelled, "cancelled while it waited");
     }
-    co_return fail(ErrorCode::Overloaded,
-                   "no jar became free in time; try again in a few seconds");
+    co_return fail(ErrorCode::Overloaded, "no jar became free in time; try again in a few seconds");
 }
 
 // The place passes to the longest waiting run, so running_ stays as it is.

@@ -46,8 +46,8 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                           {"wall_seconds", to_seconds(result->usage.wall)},
                           {"cpu_seconds", to_seconds(result->usage.cpu)}});
     } else {
-        log_.info("run refused", {{"code", name_of(result.error().code)},
-                                  {"reason", result.error().describe()}});
+        log_.info("run refused",
+                  {{"code", name_of(result.error().code)}, {"reason", result.error().describe()}});
     }
     co_return result;
 }
@@ -62,9 +62,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
     const TimePoint latest_start = Clock::now() + kLongestWait;
-    BJ_CO_TRY(const Admission::Ticket ticket, co_await admission_.enter(latest_start, cancellation));
-    Result<RunResult> result = co_await run_in_jar(std::move(plan), manifest,
-                                                   std::move(cancellation), std::move(live));
+    BJ_CO_TRY(const Admission::Ticket ticket,
+              co_await admission_.enter(latest_start, cancellation));
+    Result<RunResult> result =
+        co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
     co_return result;
 }
 
@@ -78,8 +79,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
                                      .environment = manifest->environment};
     BJ_CO_TRY(const isolation::JarId jar,
               warden_.launch(command, plan.limits, std::move(guest_ends)));
-    cancellation->on_request(
-        [this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
+    cancellation->on_request([this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
     io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
 
     const TimePoint give_up = Clock::now() + plan.limits.timeout + kWardenGrace;
@@ -116,8 +116,8 @@ SandboxInfo Engine::info() const {
 Task<Result<void>> Engine::self_test() {
     for (const runner::Manifest& manifest : runners_.all()) {
         RunRequest request{.code = manifest.probe, .language = manifest.language};
-        Result<RunResult> result = co_await run(
-            std::move(request), std::make_shared<Cancellation>(), LiveStreams{});
+        Result<RunResult> result =
+            co_await run(std::move(request), std::make_shared<Cancellation>(), LiveStreams{});
         BJ_CO_TRY_VOID(result);
         if (!result->success() || !result->result_repr) {
             co_return fail(ErrorCode::Unavailable,

@@ -33,8 +33,7 @@ class Engine final : public Executor {
                                                CancellationPtr cancellation) override;
     // The same for a caller at a terminal, who sees the output as it comes.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
-                                                    CancellationPtr cancellation,
-                                                    LiveStreams live);
+                                                    CancellationPtr cancellation, LiveStreams live);
     [[nodiscard]] SandboxInfo info() const override;
 
     // Runs each language once in a jar and remembers its version. Work is accepted only after this.

@@ -27,7 +27,8 @@ struct SandboxInfo {
     execution::Isolation isolation{};
 };
 
-// The seam between the protocols and the engine. Protocol layers know nothing else of what is below.
+// The seam between the protocols and the engine. Protocol layers know nothing else of what is
+// below.
 class Executor {
    public:
     Executor() = default;

@@ -44,8 +44,8 @@ std::string_view name_of(IsolationFloor floor) {
 }
 
 int rank_of(std::string_view grade) {
-    for (const IsolationFloor floor : {IsolationFloor::Full, IsolationFloor::Standard,
-                                       IsolationFloor::Basic}) {
+    for (const IsolationFloor floor :
+         {IsolationFloor::Full, IsolationFloor::Standard, IsolationFloor::Basic}) {
         if (grade == name_of(floor)) {
             return static_cast<int>(floor);
         }
@@ -76,10 +76,11 @@ Result<void> check_floor(const execution::Isolation& isolation, IsolationFloor f
     if (rank_of(isolation.grade) >= static_cast<int>(floor)) {
         return {};
     }
-    return fail(ErrorCode::Denied,
-                fmt::format("isolation.require is \"{}\", but this host gives only \"{}\"; missing: "
-                            "{}. Run `belljar doctor` for what to do",
-                            name_of(floor), isolation.grade, fmt::join(isolation.missing, ", ")));
+    return fail(
+        ErrorCode::Denied,
+        fmt::format("isolation.require is \"{}\", but this host gives only \"{}\"; missing: "
+                    "{}. Run `belljar doctor` for what to do",
+                    name_of(floor), isolation.grade, fmt::join(isolation.missing, ", ")));
 }
 
 }  // namespace belljar::engine

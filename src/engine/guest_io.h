@@ -38,8 +38,12 @@ class GuestIo {
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
     Task<void> pump(std::string stdin_text, LiveStreams live);
 
-    [[nodiscard]] execution::CapturedStream captured_stdout() const { return stdout_capture_.finish(); }
-    [[nodiscard]] execution::CapturedStream captured_stderr() const { return stderr_capture_.finish(); }
+    [[nodiscard]] execution::CapturedStream captured_stdout() const {
+        return stdout_capture_.finish();
+    }
+    [[nodiscard]] execution::CapturedStream captured_stderr() const {
+        return stderr_capture_.finish();
+    }
     [[nodiscard]] const std::string& report() const { return report_; }
 
    private:

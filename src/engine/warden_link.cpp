@@ -69,8 +69,7 @@ Task<void> WardenLink::listen() {
     }
 }
 
-Result<JarId> WardenLink::launch(const isolation::Command& command,
-                                 const execution::Limits& limits,
+Result<JarId> WardenLink::launch(const isolation::Command& command, const execution::Limits& limits,
                                  std::array<Fd, isolation::kGuestFdCount> descriptors) {
     if (!alive_) {
         return fail(warden_lost());
@@ -128,8 +127,8 @@ void WardenLink::handle(const isolation::WardenMessage& message) {
         Error error = system_error(fmt::format("jar: {}", isolation::name_of(failed->step)),
                                    failed->sys_errno);
         error.message = "a jar could not be made";
-        log_.error("a jar could not be made", {{"step", isolation::name_of(failed->step)},
-                                               {"reason", error.describe()}});
+        log_.error("a jar could not be made",
+                   {{"step", isolation::name_of(failed->step)}, {"reason", error.describe()}});
         finish(failed->jar, fail(std::move(error)));
     }
 }

@@ -151,7 +151,8 @@ Result<void> hand_down(const Hierarchy& hierarchy, const Fd& own, const Fd& tree
         if (::mkdirat(tree.get(), aside_name.c_str(), 0755) != 0) {
             return fail(system_error("mkdir cgroup"));
         }
-        const Fd aside(::openat(tree.get(), aside_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        const Fd aside(
+            ::openat(tree.get(), aside_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         for (const pid_t process : own_processes) {
             BJ_TRY_VOID(write_control(aside, "cgroup.procs", std::to_string(process)));
         }
@@ -182,7 +183,8 @@ void kill_processes(const std::string& path) {
     if (!directory || write_control(*directory, "cgroup.kill", "1")) {
         return;
     }
-    // Version 1 has no group kill: end each process it lists. The caller repeats until none is left.
+    // Version 1 has no group kill: end each process it lists. The caller repeats until none is
+    // left.
     const std::string pids = read_control(*directory, "cgroup.procs");
     const char* position = pids.data();
     const char* end = position + pids.size();
@@ -324,6 +326,18 @@ std::uint32_t CgroupTree::layers() const {
         layers |= hierarchy.has("cpu") ? static_cast<std::uint32_t>(Layer::CpuShare) : 0U;
     }
     return layers;
+}
+
+Result<void> CgroupTree::remove() {
+    while (!paths_.empty()) {
+        if (!remove_tree(paths_.back())) {
+            return fail(system_error("remove cgroup tree", EBUSY));
+        }
+        paths_.pop_back();
+    }
+    hierarchies_.clear();
+    locks_.clear();
+    return {};
 }
 
 std::size_t remove_stale_cgroup_trees() {

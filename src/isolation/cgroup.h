@@ -54,17 +54,19 @@ class JarCgroup {
     Fd unified_;
 };
 
-// The warden's own subtree, below the cgroup it was started in. Everything Belljar makes is in here,
-// and a lock on it tells a living warden from a dead one.
+// The warden's own subtree, below the cgroup it was started in. Everything Belljar makes is in
+// here, and a lock on it tells a living warden from a dead one.
 class CgroupTree {
    public:
-    // Makes the subtree in every hierarchy that can hold a limit. A hierarchy that cannot be used is
-    // left out and shows in layers(), so that the configured floor can refuse it.
+    // Makes the subtree in every hierarchy that can hold a limit. A hierarchy that cannot be used
+    // is left out and shows in layers(), so that the configured floor can refuse it.
     // `own_processes` are moved aside where version 2 demands that inner cgroups hold none.
     static Result<CgroupTree> create(const std::vector<pid_t>& own_processes);
 
     [[nodiscard]] Result<JarCgroup> make_jar(std::uint64_t jar, const execution::Limits& limits);
     [[nodiscard]] std::uint32_t layers() const;  // Layer bits
+    // Removes the subtree; every jar in it must be gone.
+    Result<void> remove();
 
    private:
     std::vector<Hierarchy> hierarchies_;

@@ -19,8 +19,8 @@ struct Hierarchy {
     [[nodiscard]] bool has(std::string_view controller) const;
 };
 
-// Reads the texts of /proc/self/mountinfo and /proc/self/cgroup. Only hierarchies that carry memory,
-// pids, cpu or cpuacct are returned, and the version 2 tree, whatever it carries.
+// Reads the texts of /proc/self/mountinfo and /proc/self/cgroup. Only hierarchies that carry
+// memory, pids, cpu or cpuacct are returned, and the version 2 tree, whatever it carries.
 [[nodiscard]] std::vector<Hierarchy> parse_layout(std::string_view mountinfo,
                                                   std::string_view membership);
 

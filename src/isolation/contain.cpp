@@ -120,6 +120,7 @@ void build_tree(const Steps& steps, const JarSpec& spec, Fd& workspace) {
 void contain(const JarSpec& spec, const JarCgroup& cgroup, const Fd& warden) {
     const Steps steps(warden);
     Fd workspace;
+    ::prctl(PR_SET_NAME, "belljar-jar", 0UL, 0UL, 0UL);  // for whoever looks at the host's ps
     steps.run(Step::DieWithWarden, die_with_warden(warden));
     steps.run(Step::NewSession, start_session());
     steps.run(Step::JoinCgroup, join_cgroup(cgroup));

@@ -34,7 +34,8 @@ Result<void> write_proc_file(const Fd& process, const char* name, const std::str
 
 Result<void> drop_bounding_set() {
     for (unsigned long capability = 0;; ++capability) {
-        const int held = ::prctl(PR_CAPBSET_READ, capability, kNoArgument, kNoArgument, kNoArgument);
+        const int held =
+            ::prctl(PR_CAPBSET_READ, capability, kNoArgument, kNoArgument, kNoArgument);
         if (held < 0) {
             return {};  // beyond the last capability of this kernel
         }
@@ -57,12 +58,13 @@ Result<void> verify_no_capabilities() {
         }
     }
     for (unsigned long capability = 0;; ++capability) {
-        const int held = ::prctl(PR_CAPBSET_READ, capability, kNoArgument, kNoArgument, kNoArgument);
+        const int held =
+            ::prctl(PR_CAPBSET_READ, capability, kNoArgument, kNoArgument, kNoArgument);
         if (held < 0) {
             return {};
         }
-        const int ambient = ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, kNoArgument,
-                                    kNoArgument);
+        const int ambient =
+            ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, kNoArgument, kNoArgument);
         if (held != 0 || ambient != 0) {
             return fail(system_error("capabilities are left", EPERM));
         }
@@ -98,7 +100,8 @@ Result<void> take_identity() {
 Result<void> drop_capabilities() {
     // No program run by user id 0 gains anything either, should such an id ever exist inside.
     constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-                                    SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+                                    SECBIT_NO_CAP_AMBIENT_RAISE |
+                                    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
     if (::prctl(PR_SET_SECUREBITS, kBits, kNoArgument, kNoArgument, kNoArgument) != 0) {
         return fail(system_error("PR_SET_SECUREBITS"));
     }

@@ -5,12 +5,12 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-// Who the guest is: a user id that exists on the host for this jar alone, no group, no capability and
-// no way to gain one.
+// Who the guest is: a user id that exists on the host for this jar alone, no group, no capability
+// and no way to gain one.
 namespace belljar::isolation {
 
-// Inside the jar. The user namespace comes last, so every other namespace stays owned by the host's:
-// whatever power a guest might gain inside, it governs none of them.
+// Inside the jar. The user namespace comes last, so every other namespace stays owned by the
+// host's: whatever power a guest might gain inside, it governs none of them.
 [[nodiscard]] Result<void> drop_groups();
 [[nodiscard]] Result<void> enter_user_namespace();
 [[nodiscard]] Result<void> take_identity();

@@ -7,8 +7,8 @@
 #include "isolation/seqpacket.h"
 #include "isolation/step.h"
 
-// What a jar tells the warden over their private socket. The socket belongs to init; the guest never
-// holds it after exec.
+// What a jar tells the warden over their private socket. The socket belongs to init; the guest
+// never holds it after exec.
 namespace belljar::isolation {
 
 enum class JarEvent : std::uint32_t {

@@ -18,7 +18,7 @@ struct JarSpec {
     JarId id = 0;
     Command command{};
     execution::Limits limits{};
-    uid_t host_user = 0;                            // unique among living jars
+    uid_t host_user = 0;                          // unique among living jars
     std::array<Fd, kGuestFdCount> descriptors{};  // by GuestFd
 };
 

@@ -25,8 +25,7 @@ Result<void> verify_unprivileged(const Account& account) {
     if (::getresuid(&real, &effective, &saved) != 0) {
         return fail(system_error("getresuid"));
     }
-    const bool changed =
-        real == account.user && effective == account.user && saved == account.user;
+    const bool changed = real == account.user && effective == account.user && saved == account.user;
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, 2> sets{};
     if (::syscall(SYS_capget, &header, sets.data()) != 0) {

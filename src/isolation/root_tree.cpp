@@ -109,14 +109,15 @@ constexpr std::array<Device, 5> kDevices{
 // The node is checked after it was opened: whoever could swap the host's file for another kind of
 // node gains nothing.
 Result<void> show_device(const Fd& dev, const Device& device) {
-    BJ_TRY(const Fd node, clone_mount(fmt::format("/dev/{}", device.name),
-                                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+    BJ_TRY(const Fd node,
+           clone_mount(fmt::format("/dev/{}", device.name), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
     struct stat status{};
     if (::fstat(node.get(), &status) != 0) {
         return fail(system_error("fstat device"));
     }
     if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, device.minor)) {
-        return fail(system_error(fmt::format("/dev/{} is not what it should be", device.name), ENODEV));
+        return fail(
+            system_error(fmt::format("/dev/{} is not what it should be", device.name), ENODEV));
     }
     BJ_TRY_VOID(make_file(dev, device.name, ""));
     return attach_mount(node, dev, device.name);
@@ -132,8 +133,9 @@ Result<void> make_mounts_private() {
 }
 
 Result<Fd> make_root() {
-    BJ_TRY(Fd root, make_filesystem("tmpfs", {{"size", "1m"}, {"nr_inodes", "256"}, {"mode", "0755"}},
-                                    kLocked));
+    BJ_TRY(Fd root,
+           make_filesystem("tmpfs", {{"size", "1m"}, {"nr_inodes", "256"}, {"mode", "0755"}},
+                           kLocked));
     // Mounts can be attached below it only once it is part of the mount namespace. /proc always
     // exists, and the host's is not needed any more.
     const Fd host_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -151,16 +153,16 @@ Result<void> mount_system(const Fd& root) {
 
 Result<void> mount_proc(const Fd& root) {
     BJ_TRY_VOID(make_directory(root, "proc", 0555));
-    BJ_TRY(const Fd mount,
-           make_filesystem("proc", {{"hidepid", "invisible"}, {"subset", "pid"}},
-                           kReadOnly | MOUNT_ATTR_NOEXEC));
+    BJ_TRY(const Fd mount, make_filesystem("proc", {{"hidepid", "invisible"}, {"subset", "pid"}},
+                                           kReadOnly | MOUNT_ATTR_NOEXEC));
     return attach_mount(mount, root, "proc");
 }
 
 Result<void> mount_dev(const Fd& root, const JarSpec& spec) {
     BJ_TRY_VOID(make_directory(root, "dev", 0755));
-    BJ_TRY(const Fd mount, make_filesystem("tmpfs", {{"size", "64k"}, {"nr_inodes", "32"}, {"mode", "0755"}},
-                                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+    BJ_TRY(const Fd mount,
+           make_filesystem("tmpfs", {{"size", "64k"}, {"nr_inodes", "32"}, {"mode", "0755"}},
+                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
     BJ_TRY_VOID(attach_mount(mount, root, "dev"));
     for (const Device& device : kDevices) {
         BJ_TRY_VOID(show_device(mount, device));
@@ -191,7 +193,8 @@ Result<void> write_etc(const Fd& root) {
                           fmt::format("guest:x:{0}:{0}:guest:/workspace:/bin/sh\n", kInnerUser)));
     BJ_TRY_VOID(make_file(etc_path, "group", fmt::format("guest:x:{}:\n", kInnerUser)));
     BJ_TRY_VOID(make_file(etc_path, "hosts", "127.0.0.1 localhost jar\n::1 localhost\n"));
-    BJ_TRY_VOID(make_file(etc_path, "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"));
+    BJ_TRY_VOID(
+        make_file(etc_path, "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"));
     // Debian's links to the chosen of several equal programs and libraries, such as BLAS.
     if (::access("/etc/alternatives", F_OK) != 0) {
         return {};

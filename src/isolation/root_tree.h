@@ -4,8 +4,8 @@
 #include "base/result.h"
 #include "isolation/jar_spec.h"
 
-// The file tree a guest sees. Runs inside the jar's new mount namespace, in this order; each function
-// is one Step.
+// The file tree a guest sees. Runs inside the jar's new mount namespace, in this order; each
+// function is one Step.
 namespace belljar::isolation {
 
 struct RootTree {
@@ -20,7 +20,8 @@ struct RootTree {
 [[nodiscard]] Result<Fd> make_root();
 // The host's /usr and what belongs to it, read-only, without set-user-id and devices.
 [[nodiscard]] Result<void> mount_system(const Fd& root);
-// A fresh /proc that shows only the jar's own processes, and of those only what the guest may touch.
+// A fresh /proc that shows only the jar's own processes, and of those only what the guest may
+// touch.
 [[nodiscard]] Result<void> mount_proc(const Fd& root);
 // null, zero, full, random, urandom, the usual links and a sized /dev/shm.
 [[nodiscard]] Result<void> mount_dev(const Fd& root, const JarSpec& spec);

@@ -30,8 +30,8 @@ struct SocketPair {
 [[nodiscard]] Result<void> send_packet(const Fd& socket, std::span<const std::byte> data,
                                        std::span<const int> fds);
 
-// Receives one message without blocking if the socket does not block. An empty `data` means that the
-// other side is gone. A message that was cut short is an error.
+// Receives one message without blocking if the socket does not block. An empty `data` means that
+// the other side is gone. A message that was cut short is an error.
 [[nodiscard]] Result<Packet> receive_packet(const Fd& socket);
 
 }  // namespace belljar::isolation

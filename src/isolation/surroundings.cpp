@@ -67,16 +67,17 @@ Result<void> raise_loopback() {
 }
 
 Result<void> set_rlimits(const execution::Limits& limits) {
+    // A little above the cgroup's limit, which counts how often it was reached and so can be told.
+    const rlim_t processes = rlim_t{limits.processes} + 16;
     // A core limit of 0 still lets a piped core_pattern run a program on the host; 1 does not.
-    const std::array<Rlimit, 8> values{
-        {{RLIMIT_CORE, "RLIMIT_CORE", 1},
-         {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},
-         {RLIMIT_NPROC, "RLIMIT_NPROC", limits.processes},
-         {RLIMIT_FSIZE, "RLIMIT_FSIZE", limits.workspace.count},
-         {RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 0},
-         {RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 0},
-         {RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 1024},
-         {RLIMIT_NICE, "RLIMIT_NICE", 0}}};
+    const std::array<Rlimit, 8> values{{{RLIMIT_CORE, "RLIMIT_CORE", 1},
+                                        {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},
+                                        {RLIMIT_NPROC, "RLIMIT_NPROC", processes},
+                                        {RLIMIT_FSIZE, "RLIMIT_FSIZE", limits.workspace.count},
+                                        {RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 0},
+                                        {RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 0},
+                                        {RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 1024},
+                                        {RLIMIT_NICE, "RLIMIT_NICE", 0}}};
     for (const Rlimit& limit : values) {
         BJ_TRY_VOID(set_rlimit(limit));
     }

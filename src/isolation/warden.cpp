@@ -28,10 +28,10 @@ std::uint64_t tag_of(Source source, JarId jar) {
     return (jar << 2U) | static_cast<std::uint64_t>(source);
 }
 
-constexpr std::uint32_t kAlwaysLayers =
-    static_cast<std::uint32_t>(Layer::Namespaces) | static_cast<std::uint32_t>(Layer::UniqueUser) |
-    static_cast<std::uint32_t>(Layer::NoCapabilities) |
-    static_cast<std::uint32_t>(Layer::ReadOnlyRoot);
+constexpr std::uint32_t kAlwaysLayers = static_cast<std::uint32_t>(Layer::Namespaces) |
+                                        static_cast<std::uint32_t>(Layer::UniqueUser) |
+                                        static_cast<std::uint32_t>(Layer::NoCapabilities) |
+                                        static_cast<std::uint32_t>(Layer::ReadOnlyRoot);
 
 Result<ConfigureMessage> receive_configuration(const Fd& server) {
     pollfd entry{.fd = server.get(), .events = POLLIN, .revents = 0};
@@ -130,7 +130,7 @@ Result<void> Warden::run() {
         enforce_deadlines();
         remove_ended_cgroups();
     }
-    return {};
+    return cgroups_.remove();
 }
 
 Result<void> Warden::watch(const Fd& fd, std::uint64_t tag) const {

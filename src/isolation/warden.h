@@ -15,8 +15,8 @@
 namespace belljar::isolation {
 
 // The privileged process: makes jars on request, watches their clocks, reports their ends. One
-// thread, one epoll loop, no parsing beyond fixed structures. When the server is gone it kills every
-// jar, removes their cgroups, and ends.
+// thread, one epoll loop, no parsing beyond fixed structures. When the server is gone it kills
+// every jar, removes their cgroups, and ends.
 class Warden {
    public:
     // Reads the server's ConfigureMessage, makes the cgroup subtree and answers with ReadyMessage.

@@ -31,9 +31,10 @@ Result<Duration> allowed_timeout(const Policy& policy, std::optional<Duration> a
 Result<Bytes> allowed_memory(const Policy& policy, std::optional<Bytes> asked) {
     const Bytes memory = asked.value_or(policy.defaults.memory);
     if (memory < kSmallestMemory || memory > policy.maximum.memory) {
-        return fail(ErrorCode::InvalidArgument,
-                    fmt::format("the memory limit must be between {} and {}",
-                                format_bytes(kSmallestMemory), format_bytes(policy.maximum.memory)));
+        return fail(
+            ErrorCode::InvalidArgument,
+            fmt::format("the memory limit must be between {} and {}", format_bytes(kSmallestMemory),
+                        format_bytes(policy.maximum.memory)));
     }
     return memory;
 }

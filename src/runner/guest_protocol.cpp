@@ -61,11 +61,11 @@ std::string encode_guest_request(const execution::RunRequest& request) {
     for (const auto& [name, value] : request.environment) {
         environment[name] = value;
     }
-    return to_text(json::object{{"code", request.code},
-                                {"args", json::array(request.arguments.begin(),
-                                                     request.arguments.end())},
-                                {"env", std::move(environment)},
-                                {"files", std::move(files)}});
+    return to_text(
+        json::object{{"code", request.code},
+                     {"args", json::array(request.arguments.begin(), request.arguments.end())},
+                     {"env", std::move(environment)},
+                     {"files", std::move(files)}});
 }
 
 void apply_guest_report(std::string_view report, execution::RunResult& result) {

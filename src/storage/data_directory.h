@@ -9,8 +9,8 @@
 
 namespace belljar::storage {
 
-// The directory that holds everything a server keeps. One server at a time: the lock is held as long
-// as this object lives, and the kernel gives it up if the process dies.
+// The directory that holds everything a server keeps. One server at a time: the lock is held as
+// long as this object lives, and the kernel gives it up if the process dies.
 class DataDirectory {
    public:
     // Makes the directory (mode 0700) if it is not there. Conflict if another server has it.

@@ -123,8 +123,7 @@ class HttpServer::Connection {
     Task<Connectivity> serve_one() {
         const beast::error_code error = co_await read();
         if (error) {
-            std::optional<HttpResponse> refusal =
-                refusal_of(error, server_.options_.body_limit);
+            std::optional<HttpResponse> refusal = refusal_of(error, server_.options_.body_limit);
             if (refusal) {
                 co_await write(std::move(*refusal), Connectivity::Close, http::verb::get);
             }
@@ -180,8 +179,8 @@ class HttpServer::Connection {
         co_await stream_.socket().async_wait(tcp::socket::wait_read,
                                              asio::redirect_error(asio::use_awaitable, error));
         char next = 0;
-        if (!error && ::recv(stream_.socket().native_handle(), &next, 1,
-                             MSG_PEEK | MSG_DONTWAIT) == 0) {
+        if (!error &&
+            ::recv(stream_.socket().native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
             running_->request();
         }
         asio::steady_timer never(stream_.get_executor(), asio::steady_timer::time_point::max());
@@ -212,8 +211,8 @@ Result<tcp::acceptor> HttpServer::listen(const asio::any_io_executor& executor,
     beast::error_code error;
     tcp::resolver resolver(executor);
     const std::string host = address.host.empty() ? "0.0.0.0" : address.host;
-    const auto endpoints = resolver.resolve(host, std::to_string(address.port),
-                                            tcp::resolver::passive, error);
+    const auto endpoints =
+        resolver.resolve(host, std::to_string(address.port), tcp::resolver::passive, error);
     if (error || endpoints.empty()) {
         return fail(ErrorCode::InvalidArgument,
                     fmt::format("\"{}\" is not an address of this host", host));
@@ -237,9 +236,9 @@ Result<tcp::acceptor> HttpServer::listen(const asio::any_io_executor& executor,
                                 config::format_listen_address(address)));
     }
     if (error) {
-        return fail(ErrorCode::Unavailable, fmt::format("cannot listen on {}: {}",
-                                                        config::format_listen_address(address),
-                                                        error.message()));
+        return fail(ErrorCode::Unavailable,
+                    fmt::format("cannot listen on {}: {}", config::format_listen_address(address),
+                                error.message()));
     }
     return acceptor;
 }
@@ -261,8 +260,8 @@ Task<void> HttpServer::run() {
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             continue;
         }
-        tcp::socket socket = co_await acceptor_.async_accept(
-            asio::redirect_error(asio::use_awaitable, error));
+        tcp::socket socket =
+            co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
         if (!error) {
             socket.set_option(tcp::no_delay(true), error);
             connections_.spawn("connection", serve(std::move(socket)));

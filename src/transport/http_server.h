@@ -22,16 +22,16 @@ namespace belljar::transport {
 // each part of a request may take. A client that hangs up cancels the request it was waiting for.
 class HttpServer {
    public:
-    using Handler = std::function<Task<access::HttpResponse>(access::HttpRequest,
-                                                             engine::CancellationPtr)>;
+    using Handler =
+        std::function<Task<access::HttpResponse>(access::HttpRequest, engine::CancellationPtr)>;
 
     struct Options {
         Bytes body_limit = mebibytes(16);
         std::size_t connections = 1024;
     };
 
-    // Binds at once, so that a privileged port can be had before privileges are dropped. Conflict if
-    // somebody else listens there.
+    // Binds at once, so that a privileged port can be had before privileges are dropped. Conflict
+    // if somebody else listens there.
     static Result<asio::ip::tcp::acceptor> listen(const asio::any_io_executor& executor,
                                                   const config::ListenAddress& address);
 

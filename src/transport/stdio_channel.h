@@ -14,8 +14,8 @@
 
 namespace belljar::transport {
 
-// MCP over two descriptors: one message per line in, one per line out. Requests are answered as they
-// finish, not in the order they came.
+// MCP over two descriptors: one message per line in, one per line out. Requests are answered as
+// they finish, not in the order they came.
 class StdioChannel {
    public:
     struct Options {
@@ -24,8 +24,8 @@ class StdioChannel {
     };
 
     // The descriptors are duplicated; their blocking mode is left alone.
-    StdioChannel(const asio::any_io_executor& executor, mcp::StdioSession& session,
-                 Options options, const Log& log);
+    StdioChannel(const asio::any_io_executor& executor, mcp::StdioSession& session, Options options,
+                 const Log& log);
 
     // Until the input ends or stop(); then every request that is still running is cancelled.
     Task<void> run();
