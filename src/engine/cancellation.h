@@ -22,8 +22,14 @@ class Cancellation {
 
     [[nodiscard]] bool requested() const { return requested_; }
 
-    // What to do on request(); replaces an earlier handler, nullptr removes it.
-    void on_request(std::function<void()> handler) { handler_ = std::move(handler); }
+    // What to do on request(), at once if that has happened already. Replaces an earlier handler;
+    // nullptr removes it.
+    void on_request(std::function<void()> handler) {
+        handler_ = std::move(handler);
+        if (requested_ && handler_) {
+            std::exchange(handler_, nullptr)();
+        }
+    }
 
    private:
     bool requested_ = false;

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
@@ -14,7 +13,6 @@ namespace belljar::transport {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
-constexpr auto kBusyPause = std::chrono::milliseconds(5);
 constexpr auto kFarewellTime = std::chrono::seconds(5);
 
 // A reader that takes nothing for this long is taken for gone.
@@ -26,8 +24,7 @@ Fd duplicate(int number) { return Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
 
 StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::StdioSession& session,
                            Options options, const Log& log)
-    : executor_(executor),
-      session_(session),
+    : session_(session),
       options_(options),
       log_(log),
       input_(duplicate(STDIN_FILENO)),
@@ -63,11 +60,6 @@ void StdioChannel::stop() {
 // Plain files cannot be waited for and never block. False at the end.
 Task<bool> StdioChannel::read_more() {
     boost::system::error_code error;
-    if (requests_.running() >= options_.in_flight) {
-        asio::steady_timer pause(executor_, kBusyPause);
-        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
-        co_return true;
-    }
     co_await readable_.async_wait(asio::posix::descriptor_base::wait_read,
                                   asio::redirect_error(asio::use_awaitable, error));
     if (error && error != asio::error::operation_not_supported) {

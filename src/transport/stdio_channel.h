@@ -20,7 +20,6 @@ class StdioChannel {
    public:
     struct Options {
         Bytes line_limit = mebibytes(16);
-        std::size_t in_flight = 64;  // beyond this the input is left unread for a while
     };
 
     // The descriptors are duplicated; their blocking mode is left alone.
@@ -37,7 +36,6 @@ class StdioChannel {
     void take_lines();
     void write_line(std::string line);
 
-    asio::any_io_executor executor_;
     mcp::StdioSession& session_;
     Options options_;
     const Log& log_;
