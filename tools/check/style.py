@@ -86,7 +86,7 @@ def check_names():
 
 
 def check_folder_readmes():
-    folders = {path.parent for path in repository.files("src/*") if len(path.parts) > 2}
+    folders = {path.parents[-3] for path in repository.files("src/*") if len(path.parts) > 2}
     for folder in sorted(folders):
         readme = folder / "README.md"
         if not (repository.ROOT / readme).is_file():

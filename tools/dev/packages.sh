@@ -14,7 +14,7 @@ packages_of() {
                 "libtomlplusplus-dev libgtest-dev python3"
             ;;
         test) echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 $(node_packages)" ;;
-        check) echo "clang-format-19 clang-tidy-19" ;;
+        check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap" ;;
     esac
 }
