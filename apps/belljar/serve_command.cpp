@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -136,7 +138,10 @@ struct Service {
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
                   return router.answer(std::move(request), std::move(cancellation));
               },
-              {.body_limit = settings.limits.body, .connections = settings.limits.connections},
+              {.body_limit = settings.limits.body,
+               .connections = settings.limits.connections,
+               .precheck =
+                   [this](const access::HttpRequest& request) { return router.check(request); }},
               runtime.log()) {}
 
     mcp::Server mcp;
@@ -158,11 +163,30 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
     co_return Result<void>{};
 }
 
-Result<void> try_serve(const config::Settings& settings) {
+// A setting that is accepted but used by nothing must not look as if it were in force.
+void warn_of_unused(const config::Loaded& loaded, const Log& log) {
+    constexpr std::array<std::string_view, 5> kUnusedSections{"files.", "tools.", "policy.",
+                                                              "packages.", "audit."};
+    for (const config::Entry& entry : loaded.entries) {
+        const std::string_view key = entry.key->name;
+        const bool unused = key.starts_with("isolation.container_") ||
+                            std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
+                                return key.starts_with(section);
+                            });
+        if (unused && entry.origin.source != config::Origin::Source::Default) {
+            log.warning("a setting has no effect in this version",
+                        {{"key", key}, {"origin", entry.origin.describe()}});
+        }
+    }
+}
+
+Result<void> try_serve(const config::Loaded& loaded) {
+    const config::Settings& settings = loaded.settings;
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
     BJ_TRY(const TokenText token, choose_token(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
+    warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
     if (::geteuid() == 0) {
@@ -180,7 +204,7 @@ Result<void> try_serve(const config::Settings& settings) {
 }  // namespace
 
 int serve(const config::Loaded& loaded) {
-    if (const Result<void> served = try_serve(loaded.settings); !served) {
+    if (const Result<void> served = try_serve(loaded); !served) {
         complain(served.error());
         return kExitFailed;
     }

@@ -98,14 +98,19 @@ Task<void> GuestIo::drain(OutputStream stream) {
         if (on_output_) {
             on_output_(stream, data);
         }
-        if (capture.bytes() > flood_limit_ && on_flood_) {
-            std::exchange(on_flood_, nullptr)();
-        }
+        check_flood(capture.bytes());
+    }
+}
+
+void GuestIo::check_flood(std::uint64_t bytes) {
+    if (bytes > flood_limit_ && on_flood_) {
+        std::exchange(on_flood_, nullptr)();
     }
 }
 
 Task<void> GuestIo::read_report() {
     std::vector<char> buffer(kChunk);
+    std::uint64_t bytes = 0;
     while (true) {
         boost::system::error_code error;
         const std::size_t count = co_await report_pipe_.async_read_some(
@@ -115,6 +120,8 @@ Task<void> GuestIo::read_report() {
         }
         // Beyond the limit it is read and forgotten; a report cut short does not parse.
         report_.append(buffer.data(), std::min(count, kReportLimit - report_.size()));
+        bytes += count;
+        check_flood(bytes);
     }
 }
 

@@ -51,6 +51,7 @@ class GuestIo {
 
     Task<void> drain(OutputStream stream);
     Task<void> read_report();
+    void check_flood(std::uint64_t bytes);
     Task<void> feed_text(std::string text);
     Task<void> feed_source(Fd source);
     Task<void> rest_until_cancelled();

@@ -16,14 +16,16 @@ HttpResponse refuse_mcp_method() {
 
 }  // namespace
 
-Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
+std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) const {
     if (std::optional<HttpResponse> refusal = gate_.check_names(request)) {
-        co_return std::move(*refusal);
+        return refusal;
     }
-    if (!api::Routes::is_public(request)) {
-        if (std::optional<HttpResponse> refusal = gate_.check_token(request)) {
-            co_return std::move(*refusal);
-        }
+    return api::Routes::is_public(request) ? std::nullopt : gate_.check_token(request);
+}
+
+Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
+    if (std::optional<HttpResponse> refusal = check(request)) {
+        co_return std::move(*refusal);
     }
     if (request.path == "/mcp") {
         if (request.method != "POST") {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "access/gate.h"
 #include "access/http_message.h"
 #include "api/routes.h"
@@ -15,7 +17,11 @@ class HttpRouter {
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes)
         : gate_(std::move(gate)), mcp_(mcp), routes_(routes) {}
 
-    // Never fails: what is wrong is said in the response.
+    // The gate alone: the refusal, or nothing. Needs no body, so nobody unknown can make us read
+    // one.
+    [[nodiscard]] std::optional<access::HttpResponse> check(
+        const access::HttpRequest& request) const;
+    // Checks and answers. Never fails: what is wrong is said in the response.
     Task<access::HttpResponse> answer(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);
 

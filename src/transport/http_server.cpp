@@ -32,11 +32,15 @@ constexpr auto kIdleTime = std::chrono::seconds(60);
 constexpr auto kBodyTime = std::chrono::seconds(60);
 constexpr auto kWriteTime = std::chrono::seconds(60);
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+constexpr auto kLingerTime = std::chrono::seconds(2);
+constexpr std::size_t kLingerChunk = 16 * 1024;
+constexpr std::size_t kLingerLimit = 64 * 1024 * 1024;
 constexpr unsigned kHttp11 = 11;
 
 enum class Connectivity { KeepAlive, Close };
 
-HttpRequest to_request(Parser::value_type message) {
+// Without the body.
+HttpRequest head_of(const Parser::value_type& message) {
     HttpRequest request;
     request.method = message.method_string();
     const std::string target(message.target());
@@ -48,6 +52,11 @@ HttpRequest to_request(Parser::value_type message) {
     for (const auto& field : message) {
         request.headers.emplace(field.name_string(), field.value());
     }
+    return request;
+}
+
+HttpRequest to_request(Parser::value_type message) {
+    HttpRequest request = head_of(message);
     request.body = std::move(message.body());
     return request;
 }
@@ -106,9 +115,7 @@ class HttpServer::Connection {
                 break;
             }
         }
-        beast::error_code ignored;
-        stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-        stream_.close();
+        co_await linger();
     }
 
     void stop() {
@@ -121,12 +128,18 @@ class HttpServer::Connection {
 
    private:
     Task<Connectivity> serve_one() {
-        const beast::error_code error = co_await read();
+        beast::error_code error = co_await read_head();
+        std::optional<HttpResponse> refusal = error ? std::nullopt : precheck();
+        if (!error && !refusal) {
+            error = co_await read_body();
+        }
         if (error) {
-            std::optional<HttpResponse> refusal = refusal_of(error, server_.options_.body_limit);
-            if (refusal) {
-                co_await write(std::move(*refusal), Connectivity::Close, http::verb::get);
-            }
+            refusal = refusal_of(error, server_.options_.body_limit);
+        }
+        if (refusal) {
+            co_await write(std::move(*refusal), Connectivity::Close, http::verb::get);
+        }
+        if (error || refusal) {
             co_return Connectivity::Close;
         }
         const http::verb verb = parser_->get().method();
@@ -138,8 +151,7 @@ class HttpServer::Connection {
         co_return after;
     }
 
-    // Reads one request into parser_.
-    Task<beast::error_code> read() {
+    Task<beast::error_code> read_head() {
         parser_.emplace();
         parser_->header_limit(kHeaderLimit);
         parser_->body_limit(server_.options_.body_limit.count);
@@ -147,9 +159,18 @@ class HttpServer::Connection {
         stream_.expires_after(kIdleTime);
         co_await http::async_read_header(stream_, buffer_, *parser_,
                                          asio::redirect_error(asio::use_awaitable, error));
-        if (error) {
-            co_return error;
+        co_return error;
+    }
+
+    std::optional<HttpResponse> precheck() {
+        if (!server_.options_.precheck) {
+            return std::nullopt;
         }
+        return server_.options_.precheck(head_of(parser_->get()));
+    }
+
+    Task<beast::error_code> read_body() {
+        beast::error_code error;
         stream_.expires_after(kBodyTime);
         if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
             Response proceed(http::status::continue_, kHttp11);
@@ -161,6 +182,20 @@ class HttpServer::Connection {
                                       asio::redirect_error(asio::use_awaitable, error));
         }
         co_return error;
+    }
+
+    // A socket that is closed with unread data in it is reset, and the client may never see the
+    // answer. So what it still sends is read and thrown away, within bounds.
+    Task<void> linger() {
+        beast::error_code error;
+        stream_.socket().shutdown(tcp::socket::shutdown_send, error);
+        stream_.expires_after(kLingerTime);
+        std::vector<char> nowhere(kLingerChunk);
+        for (std::size_t drained = 0; !error && drained < kLingerLimit;) {
+            drained += co_await stream_.async_read_some(
+                asio::buffer(nowhere), asio::redirect_error(asio::use_awaitable, error));
+        }
+        stream_.close();
     }
 
     Task<HttpResponse> handle(HttpRequest request) {

@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -25,9 +26,13 @@ class HttpServer {
     using Handler =
         std::function<Task<access::HttpResponse>(access::HttpRequest, engine::CancellationPtr)>;
 
+    // Looks at a request whose body is not read yet. Returns the refusal, if there is one.
+    using Precheck = std::function<std::optional<access::HttpResponse>(const access::HttpRequest&)>;
+
     struct Options {
         Bytes body_limit = mebibytes(16);
         std::size_t connections = 1024;
+        Precheck precheck{};
     };
 
     // Binds at once, so that a privileged port can be had before privileges are dropped. Conflict
