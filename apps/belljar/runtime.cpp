@@ -4,7 +4,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +12,11 @@
 #include "engine/grade.h"
 
 namespace belljar::apps {
+namespace {
+
+constexpr auto kFarewellTime = std::chrono::seconds(15);
+
+}  // namespace
 
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level) {
     ::signal(SIGPIPE, SIG_IGN);
@@ -34,6 +38,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
       log_("server", level),
       io_(1),
       tasks_(io_.get_executor(), log_),
+      signals_(io_),
       warden_(std::move(warden)),
       isolation_(engine::grade_of(warden_.layers)),
       link_(std::make_unique<engine::WardenLink>(io_.get_executor(), std::move(warden_.socket),
@@ -47,9 +52,11 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .isolation = isolation_},
           log_)) {}
 
+// By now no jar can be needed any more. Returns when nothing of the warden is left.
 Runtime::~Runtime() {
-    if (const Result<void> stopped = stop(); !stopped) {
-        log_.error("the warden did not end well", {{"reason", stopped.error().describe()}});
+    link_->close();
+    if (const Result<void> ended = engine::wait_for_warden(warden_.keeper); !ended) {
+        log_.error("the warden did not end well", {{"reason", ended.error().describe()}});
     }
 }
 
@@ -68,12 +75,17 @@ Result<void> Runtime::drop_privileges() {
 
 Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on_stop) {
     std::optional<Result<void>> outcome;
+    const auto stop_once = [on_stop, stopped = std::make_shared<bool>(false)] {
+        if (!std::exchange(*stopped, true)) {
+            on_stop();
+        }
+    };
     tasks_.spawn("warden link", link_->listen());
-    tasks_.spawn("signals", watch_signals(on_stop));
-    link_->on_loss([this, on_stop] {
+    tasks_.spawn("signals", watch_signals(stop_once));
+    link_->on_loss([this, stop_once] {
         lost_warden_ = true;
         log_.error("the warden is gone; stopping");
-        on_stop();
+        stop_once();
     });
     asio::co_spawn(
         io_, std::move(main_task),
@@ -82,31 +94,39 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
                               : std::move(result);
             io_.stop();
         });
-    io_.run();
-    return outcome ? std::move(*outcome) : Result<void>{};
+    while (!outcome) {
+        io_.run_one();
+    }
+    io_.run_for(kFarewellTime);
+    if (!io_.stopped()) {
+        // Destroying what still runs is not safe. The warden cleans up after us.
+        log_.error("something did not end in time; leaving");
+        std::_Exit(1);
+    }
+    return std::move(*outcome);
+}
+
+void Runtime::let_everything_end() {
+    boost::system::error_code ignored;
+    signals_.cancel(ignored);
+    link_->on_loss(nullptr);
+    link_->close();
 }
 
 Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
-    asio::signal_set signals(io_, SIGINT, SIGTERM, SIGHUP);
     boost::system::error_code error;
-    co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        signals_.add(number, error);
+    }
+    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
     if (error) {
         co_return;
     }
     on_stop();
-    co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
     if (!error) {
         std::_Exit(1);  // the warden sees the end of the socket and cleans up
     }
-}
-
-Result<void> Runtime::stop() {
-    if (std::exchange(stopped_, true)) {
-        return {};
-    }
-    link_->on_loss(nullptr);
-    warden_.socket = link_->release();
-    return engine::stop_warden(std::move(warden_));
 }
 
 }  // namespace belljar::apps

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <functional>
 #include <memory>
 
@@ -31,8 +32,9 @@ class Runtime {
     Result<void> drop_privileges();
     [[nodiscard]] Result<isolation::Account> account() const;
 
-    // Runs `main_task` and everything it starts to its end. A termination signal or the loss of the
-    // warden calls `on_stop` once; a second signal ends the process at once.
+    // Runs `main_task` to its end, then ends every jar and whatever else is still running. A
+    // termination signal or the loss of the warden calls `on_stop`; a second signal ends the
+    // process.
     Result<void> run(Task<Result<void>> main_task, std::function<void()> on_stop);
 
     [[nodiscard]] engine::Engine& engine() { return *engine_; }
@@ -41,24 +43,23 @@ class Runtime {
     [[nodiscard]] TaskGroup& tasks() { return tasks_; }
     [[nodiscard]] const execution::Isolation& isolation() const { return isolation_; }
     [[nodiscard]] bool lost_warden() const { return lost_warden_; }
-    // Ends the warden and waits until nothing of it is left.
-    Result<void> stop();
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
             runner::Runners runners);
     Task<void> watch_signals(std::function<void()> on_stop);
+    void let_everything_end();
 
     config::Settings settings_;
     Log log_;
     asio::io_context io_;
     TaskGroup tasks_;
+    asio::signal_set signals_;
     engine::WardenProcess warden_;
     execution::Isolation isolation_;
     std::unique_ptr<engine::WardenLink> link_;
     std::unique_ptr<engine::Engine> engine_;
     bool lost_warden_ = false;
-    bool stopped_ = false;
 };
 
 }  // namespace belljar::apps

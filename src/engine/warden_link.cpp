@@ -49,7 +49,7 @@ Task<void> WardenLink::listen() {
         co_await readable_.async_wait(asio::posix::descriptor_base::wait_read,
                                       asio::redirect_error(asio::use_awaitable, error));
         if (error) {
-            co_return;  // released or shutting down
+            co_return;  // closed
         }
         const Result<isolation::Packet> packet = isolation::receive_packet(socket_);
         if (!packet && packet.error().sys_errno == EAGAIN) {
@@ -113,11 +113,12 @@ void WardenLink::kill(JarId jar, execution::KillReason reason) {
     }
 }
 
-Fd WardenLink::release() {
+void WardenLink::close() {
     alive_ = false;
     boost::system::error_code ignored;
     readable_.close(ignored);
-    return std::move(socket_);
+    socket_.reset();
+    fail_all(Error{.code = ErrorCode::Cancelled, .message = "the server is stopping"});
 }
 
 void WardenLink::handle(const isolation::WardenMessage& message) {
@@ -146,12 +147,18 @@ void WardenLink::lose() {
     if (!std::exchange(alive_, false)) {
         return;
     }
-    for (auto& [jar, waiting] : waiting_) {
-        waiting->outcome = fail(warden_lost());
-        waiting->done.cancel();
-    }
+    fail_all(warden_lost());
     if (on_loss_) {
         on_loss_();
+    }
+}
+
+void WardenLink::fail_all(const Error& error) {
+    for (auto& [jar, waiting] : waiting_) {
+        if (!waiting->outcome) {
+            waiting->outcome = fail(error);
+            waiting->done.cancel();
+        }
     }
 }
 

@@ -37,8 +37,8 @@ class WardenLink {
     // What became of a jar that was launched; at the latest at `give_up`.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
     void kill(isolation::JarId jar, execution::KillReason reason);
-    // Gives the socket back, for an orderly stop. No run may be waiting.
-    Fd release();
+    // Closes the socket, upon which the warden kills every jar. Runs that wait are cancelled.
+    void close();
 
    private:
     struct Waiting {
@@ -50,6 +50,7 @@ class WardenLink {
     void handle(const isolation::WardenMessage& message);
     void finish(isolation::JarId jar, Result<execution::RawExit> outcome);
     void lose();
+    void fail_all(const Error& error);
 
     asio::any_io_executor executor_;
     asio::posix::stream_descriptor readable_;  // a duplicate, for waiting only

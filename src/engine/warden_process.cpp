@@ -114,20 +114,20 @@ Result<WardenProcess> start_warden(const WardenOptions& options) {
     warden.socket = std::move(sockets.first);
     Result<std::uint32_t> layers = shake_hands(warden.socket, options);
     if (!layers) {
-        [[maybe_unused]] const Result<void> stopped = stop_warden(std::move(warden));
+        warden.socket.reset();
+        [[maybe_unused]] const Result<void> stopped = wait_for_warden(warden.keeper);
         return fail(std::move(layers).error());
     }
     warden.layers = *layers;
     return warden;
 }
 
-Result<void> stop_warden(WardenProcess warden) {
-    warden.socket.reset();
-    BJ_TRY(const bool ended, wait_readable(warden.keeper.fd(), kStopMilliseconds));
+Result<void> wait_for_warden(const PidFd& keeper) {
+    BJ_TRY(const bool ended, wait_readable(keeper.fd(), kStopMilliseconds));
     if (!ended) {
         return fail(ErrorCode::Unavailable, "the warden did not end in time");
     }
-    BJ_TRY(const int status, warden.keeper.wait());
+    BJ_TRY(const int status, keeper.wait());
     if (status != 0) {
         return fail(ErrorCode::Unavailable, "the warden ended with a failure");
     }

@@ -28,7 +28,7 @@ struct WardenProcess {
 // exists.
 [[nodiscard]] Result<WardenProcess> start_warden(const WardenOptions& options);
 
-// Closes the socket, upon which the warden kills every jar and ends, and waits for that.
-[[nodiscard]] Result<void> stop_warden(WardenProcess warden);
+// Once the socket is closed, the warden kills every jar and ends; this waits for that.
+[[nodiscard]] Result<void> wait_for_warden(const PidFd& keeper);
 
 }  // namespace belljar::engine
