@@ -127,12 +127,11 @@ def describe_result(value, names):
 
 
 def describe_names(names):
-    defined = [
-        name
-        for name, value in names.items()
-        if isinstance(name, str) and not name.startswith("_") and not isinstance(value, types.ModuleType)
-    ]
-    return defined[:NAMES_LIMIT]
+    def is_defined(name, value):
+        hidden = not isinstance(name, str) or name.startswith("_")
+        return not hidden and not isinstance(value, types.ModuleType)
+
+    return [name for name, value in names.items() if is_defined(name, value)][:NAMES_LIMIT]
 
 
 def guest_frames(trace):
@@ -148,7 +147,11 @@ def describe_error(error):
     for frame in traceback.walk_tb(frames):
         if frame[0].f_code.co_filename == MAIN:
             line = frame[1]
-    described = {"type": type(error).__name__, "message": clip(safe_str(error)), "traceback": clip(text)}
+    described = {
+        "type": type(error).__name__,
+        "message": clip(safe_str(error)),
+        "traceback": clip(text),
+    }
     if isinstance(line, int):
         described["line"] = line
     return described
