@@ -86,6 +86,23 @@ std::uint64_t read_keyed(const Fd& directory, const char* name, std::string_view
     return number;
 }
 
+std::vector<pid_t> read_processes(const Fd& directory) {
+    const std::string text = read_control(directory, "cgroup.procs");
+    std::vector<pid_t> processes;
+    const char* position = text.data();
+    const char* end = position + text.size();
+    while (position < end) {
+        pid_t process = 0;
+        const auto [next, error] = std::from_chars(position, end, process);
+        if (error != std::errc{}) {
+            break;
+        }
+        processes.push_back(process);
+        position = next + 1;
+    }
+    return processes;
+}
+
 bool exists(const Fd& directory, const char* name) {
     return ::faccessat(directory.get(), name, F_OK, 0) == 0;
 }
@@ -137,29 +154,69 @@ std::string enabling_text(const Hierarchy& hierarchy) {
     return text;
 }
 
-// Version 2 hands controllers down only from a cgroup without processes of its own (the root is
-// exempt), so our own processes step aside into a leaf.
-Result<void> hand_down(const Hierarchy& hierarchy, const Fd& own, const Fd& tree,
-                       const std::vector<pid_t>& own_processes) {
+Result<void> enable_controllers(const Fd& directory, const Hierarchy& hierarchy) {
     if (hierarchy.controllers.empty()) {
         return {};
     }
-    const std::string text = enabling_text(hierarchy);
-    Result<void> enabled = write_control(own, "cgroup.subtree_control", text);
-    if (!enabled && enabled.error().sys_errno == EBUSY) {
-        const std::string aside_name(kAsideName);
-        if (::mkdirat(tree.get(), aside_name.c_str(), 0755) != 0) {
-            return fail(system_error("mkdir cgroup"));
-        }
-        const Fd aside(
-            ::openat(tree.get(), aside_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        for (const pid_t process : own_processes) {
-            BJ_TRY_VOID(write_control(aside, "cgroup.procs", std::to_string(process)));
-        }
-        enabled = write_control(own, "cgroup.subtree_control", text);
+    return write_control(directory, "cgroup.subtree_control", enabling_text(hierarchy));
+}
+
+// Version 2 hands controllers down only from a cgroup without processes of its own, so ours step
+// aside into a leaf of the tree.
+Result<void> step_aside(const Fd& tree, const std::vector<pid_t>& own_processes) {
+    const std::string name(kAsideName);
+    if (::mkdirat(tree.get(), name.c_str(), 0755) != 0) {
+        return fail(system_error("mkdir cgroup"));
     }
-    BJ_TRY_VOID(enabled);
-    return write_control(tree, "cgroup.subtree_control", text);
+    const Fd aside(::openat(tree.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (const pid_t process : own_processes) {
+        BJ_TRY_VOID(write_control(aside, "cgroup.procs", std::to_string(process)));
+    }
+    return {};
+}
+
+// Whether a cgroup holds nobody but us, as that of a service does.
+bool holds_only(const Fd& directory, const std::vector<pid_t>& own_processes) {
+    const std::vector<pid_t> held = read_processes(directory);
+    return std::ranges::all_of(held, [&](pid_t process) {
+        return std::ranges::find(own_processes, process) != own_processes.end();
+    });
+}
+
+// A tree below `parent` whose jars will have the controllers.
+Result<Fd> make_tree(const std::string& parent, const std::string& name, const Hierarchy& hierarchy,
+                     const std::vector<pid_t>& own_processes) {
+    BJ_TRY(const Fd above, lock_directory(parent));
+    const std::string path = parent + "/" + name;
+    BJ_TRY(Fd tree, make_directory(path));
+    Result<void> ready{};
+    if (hierarchy.version == Hierarchy::Version::Two) {
+        ready = enable_controllers(above, hierarchy);
+        if (!ready && ready.error().sys_errno == EBUSY && holds_only(above, own_processes)) {
+            ready = step_aside(tree, own_processes);
+            ready = ready ? enable_controllers(above, hierarchy) : std::move(ready);
+        }
+        ready = ready ? enable_controllers(tree, hierarchy) : std::move(ready);
+    }
+    if (ready && ::flock(tree.get(), LOCK_EX | LOCK_NB) != 0) {
+        ready = fail(system_error("flock cgroup"));
+    }
+    if (!ready) {
+        ::rmdir(path.c_str());
+        return fail(std::move(ready).error());
+    }
+    return tree;
+}
+
+// Where a tree may be: below the own cgroup; for version 2 also at the top, where a login session
+// with a shell in it stands in the way of the first.
+std::vector<std::string> possible_parents(const Hierarchy& hierarchy) {
+    std::vector<std::string> parents{hierarchy.own_directory};
+    if (hierarchy.version == Hierarchy::Version::Two &&
+        hierarchy.mount_point != hierarchy.own_directory) {
+        parents.push_back(hierarchy.mount_point);
+    }
+    return parents;
 }
 
 std::vector<std::string> child_directories(const std::string& path) {
@@ -185,29 +242,49 @@ void kill_processes(const std::string& path) {
     }
     // Version 1 has no group kill: end each process it lists. The caller repeats until none is
     // left.
-    const std::string pids = read_control(*directory, "cgroup.procs");
-    const char* position = pids.data();
-    const char* end = position + pids.size();
-    while (position < end) {
-        pid_t process = 0;
-        const auto [next, error] = std::from_chars(position, end, process);
-        if (error != std::errc{}) {
-            return;
-        }
+    for (const pid_t process : read_processes(*directory)) {
         if (process > 1 && process != ::getpid()) {
             ::kill(process, SIGKILL);
         }
-        position = next + 1;
     }
 }
 
-// True once the subtree is gone. Our own aside leaf is emptied by its processes ending.
+Result<void> disable_controllers(const Fd& directory) {
+    std::string text = " " + read_control(directory, "cgroup.subtree_control");
+    std::erase(text, '\n');
+    for (std::size_t space = text.find(' '); space != std::string::npos && space + 1 < text.size();
+         space = text.find(' ', space + 2)) {
+        text.insert(space + 1, "-");
+    }
+    return write_control(directory, "cgroup.subtree_control", text);
+}
+
+// Undoes step_aside(): a cgroup may hold processes again once it hands nothing down.
+void step_back(const std::string& tree_path) {
+    const Result<Fd> aside = open_directory(tree_path + "/" + std::string(kAsideName));
+    const Result<Fd> tree = open_directory(tree_path);
+    const Result<Fd> above = open_directory(tree_path.substr(0, tree_path.rfind('/')));
+    if (!aside || !tree || !above || !disable_controllers(*tree) || !disable_controllers(*above)) {
+        return;
+    }
+    for (const pid_t process : read_processes(*aside)) {
+        // One that has ended in the meantime needs no place.
+        [[maybe_unused]] const Result<void> moved =
+            write_control(*above, "cgroup.procs", std::to_string(process));
+    }
+    ::unlinkat(tree->get(), std::string(kAsideName).c_str(), AT_REMOVEDIR);
+}
+
+// True once the subtree is gone.
 bool try_remove_tree(const std::string& path) {
     for (const std::string& name : child_directories(path)) {
         const std::string child = path + "/" + name;
-        if (::rmdir(child.c_str()) != 0 && name != kAsideName) {
+        if (name != kAsideName && ::rmdir(child.c_str()) != 0) {
             kill_processes(child);
         }
+    }
+    if (child_directories(path) == std::vector{std::string(kAsideName)}) {
+        step_back(path);
     }
     return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
 }
@@ -222,6 +299,21 @@ bool remove_tree(const std::string& path) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     return true;
+}
+
+std::size_t remove_stale_below(const std::string& parent) {
+    std::size_t removed = 0;
+    const Result<Fd> above = lock_directory(parent);
+    for (const std::string& name : child_directories(parent)) {
+        const std::string path = parent + "/" + name;
+        const Result<Fd> tree =
+            name.starts_with(kTreePrefix) ? open_directory(path) : Result<Fd>(Fd());
+        // A living warden holds the lock.
+        if (tree && tree->valid() && ::flock(tree->get(), LOCK_EX | LOCK_NB) == 0) {
+            removed += remove_tree(path) ? 1U : 0U;
+        }
+    }
+    return removed;
 }
 
 }  // namespace
@@ -273,23 +365,15 @@ Result<CgroupTree> CgroupTree::create(const std::vector<pid_t>& own_processes) {
     const std::string name = std::string(kTreePrefix) + random_hex(8);
     CgroupTree tree;
     for (const Hierarchy& hierarchy : layout) {
-        const std::string path = hierarchy.own_directory + "/" + name;
-        const Result<Fd> own = lock_directory(hierarchy.own_directory);
-        Result<Fd> directory = own ? make_directory(path) : Result<Fd>(fail(own.error()));
-        if (!directory) {
-            continue;
+        for (const std::string& parent : possible_parents(hierarchy)) {
+            Result<Fd> made = make_tree(parent, name, hierarchy, own_processes);
+            if (made) {
+                tree.hierarchies_.push_back(hierarchy);
+                tree.paths_.push_back(parent + "/" + name);
+                tree.locks_.push_back(std::move(*made));
+                break;
+            }
         }
-        if (hierarchy.version == Hierarchy::Version::Two &&
-            !hand_down(hierarchy, *own, *directory, own_processes)) {
-            try_remove_tree(path);
-            continue;
-        }
-        if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) {
-            return fail(system_error("flock cgroup"));
-        }
-        tree.hierarchies_.push_back(hierarchy);
-        tree.paths_.push_back(path);
-        tree.locks_.push_back(std::move(*directory));
     }
     return tree;
 }
@@ -347,17 +431,8 @@ std::size_t remove_stale_cgroup_trees() {
         return removed;
     }
     for (const Hierarchy& hierarchy : *layout) {
-        const Result<Fd> own = lock_directory(hierarchy.own_directory);
-        for (const std::string& name : child_directories(hierarchy.own_directory)) {
-            if (!name.starts_with(kTreePrefix)) {
-                continue;
-            }
-            const std::string path = hierarchy.own_directory + "/" + name;
-            const Result<Fd> directory = open_directory(path);
-            // A living warden holds the lock.
-            if (directory && ::flock(directory->get(), LOCK_EX | LOCK_NB) == 0) {
-                removed += remove_tree(path) ? 1U : 0U;
-            }
+        for (const std::string& parent : possible_parents(hierarchy)) {
+            removed += remove_stale_below(parent);
         }
     }
     return removed;

@@ -74,13 +74,15 @@ std::vector<Hierarchy> parse_layout(std::string_view mountinfo, std::string_view
             if (const auto own = paths.find(""); own != paths.end()) {
                 hierarchies.push_back(
                     {.version = Hierarchy::Version::Two,
-                     .own_directory = visible_path(front[4], front[3], own->second)});
+                     .own_directory = visible_path(front[4], front[3], own->second),
+                     .mount_point = std::string(front[4])});
             }
         }
         if (back.size() < 3 || back[0] != "cgroup") {
             continue;
         }
-        Hierarchy hierarchy{.version = Hierarchy::Version::One};
+        Hierarchy hierarchy{.version = Hierarchy::Version::One,
+                            .mount_point = std::string(front[4])};
         for (const std::string_view option : split(back[2], ',')) {
             const auto own = paths.find(option);
             if (std::ranges::find(kUsed, option) != kUsed.end() && own != paths.end()) {

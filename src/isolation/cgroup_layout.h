@@ -15,6 +15,7 @@ struct Hierarchy {
     Version version = Version::Two;
     std::vector<std::string> controllers{};
     std::string own_directory{};
+    std::string mount_point{};
 
     [[nodiscard]] bool has(std::string_view controller) const;
 };
