@@ -1,0 +1,50 @@
+"""The program under test, and waiting for what it does."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUESTS = ROOT / "tests" / "guests"
+BINARY = pathlib.Path(os.environ.get("BELLJAR_BINARY", "build/release/belljar"))
+if not BINARY.is_absolute():
+    BINARY = ROOT / BINARY
+
+# A hang must end the test, not the patience of whoever waits for it.
+COMMAND_SECONDS = 90
+
+# What the program reads besides BELLJAR_...; the shell that starts the tests may have some of it.
+OTHER_SETTINGS = {
+    "LOG_LEVEL", "MCP_API_TOKEN", "MCP_API_KEY", "SANDBOX_API_TOKEN", "FILE_SECRET", "SANDBOX_ROOT",
+    "PUBLIC_BASE_URL", "MCP_HTTP_ADDR", "MAX_EXECUTION_TIME", "MAX_MEMORY_MB", "BLOCKED_PACKAGES",
+    "TOOLS_PATH", "WORKSPACE_PATH"}
+
+
+def environment(**settings):
+    """That of the tests without any setting of Belljar, and with the given ones."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("BELLJAR_", "SANDBOX_")) and name not in OTHER_SETTINGS}
+    return {**kept, **settings}
+
+
+def belljar(*arguments, stdin=b"", env=None):
+    """Runs one command to its end. The output is bytes."""
+    return subprocess.run([str(BINARY), *map(str, arguments)], input=stdin, capture_output=True,
+                          env=env or environment(), timeout=COMMAND_SECONDS, check=False)
+
+
+def run_code(code, *options):
+    """`belljar run` of a program text."""
+    return belljar("run", *options, "-", stdin=code.encode())
+
+
+def wait_until(condition, what, seconds=20):
+    """Asks again and again; returns the first answer that is true."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.02)

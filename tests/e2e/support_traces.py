@@ -1,0 +1,102 @@
+"""What Belljar could leave behind on the host."""
+
+import os
+import pathlib
+
+from support_processes import (FIRST_JAR_USER, all_processes, descendants, descriptors,
+                               network_namespaces)
+
+TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+
+
+def mounts():
+    """The host's mount table, without the ids that change when something is mounted again."""
+    lines = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+    return {" ".join(line.split()[3:5]) for line in lines}
+
+
+def own_cgroups():
+    """The directory of our own cgroup in every mounted hierarchy."""
+    membership = {}
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            membership[controller.removeprefix("name=")] = path
+    found = []
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        root, place = before.split()[3:5]
+        if kind == "cgroup2":
+            names = [""]
+        elif kind == "cgroup":
+            names = [option.removeprefix("name=") for option in options.split(",")]
+        else:
+            continue
+        for name in names:
+            if name in membership:
+                inner = membership[name].removeprefix(root.rstrip("/"))
+                found.append(pathlib.Path(place + inner.rstrip("/")))
+                break
+    return found
+
+
+def cgroups():
+    """Every belljar-* directory and what is in it."""
+    found = set()
+    for own in own_cgroups():
+        for tree in own.glob("belljar-*"):
+            # A directory may go while it is looked at; os.walk passes over it.
+            found.update(folder for folder, _, _ in os.walk(tree))
+    return found
+
+
+def held_by_strangers():
+    """The cgroup trees of servers that are none of these tests: their wardens hold them open."""
+    ours = {process.pid for process in descendants()}
+    held = set()
+    for process in all_processes().values():
+        if process.name.startswith("belljar") and process.pid not in ours:
+            held.update(target for target in descriptors(process.pid).values()
+                        if "/belljar-" in target)
+    return held
+
+
+def temporary_files():
+    """Files of Belljar's users, or with its name, in the places for passing files."""
+    found = set()
+    for place in TEMPORARY_PLACES:
+        for entry in os.scandir(place):
+            try:
+                owner = entry.stat(follow_symlinks=False).st_uid
+            except OSError:
+                continue
+            if owner >= FIRST_JAR_USER - 1 or entry.name.startswith("belljar"):
+                found.add(entry.path)
+    return found
+
+
+class Traces:
+    """All of it at one moment."""
+
+    def __init__(self):
+        self.processes = descendants()
+        self.mounts = mounts()
+        self.cgroups = cgroups()
+        self.networks = network_namespaces(self.processes)
+        self.files = temporary_files()
+
+    def since(self, before):
+        """What is here now and was not before, as sentences."""
+        known = {process.identity for process in before.processes}
+        found = [f"process {one}" for one in self.processes if one.identity not in known]
+        new_cgroups = self.cgroups - before.cgroups
+        if new_cgroups:
+            held = held_by_strangers()
+            new_cgroups = {path for path in new_cgroups
+                           if not any(path == one or path.startswith(one + "/") for one in held)}
+        found += [f"cgroup {path}" for path in sorted(new_cgroups)]
+        found += [f"mount {line}" for line in sorted(self.mounts - before.mounts)]
+        found += [f"network namespace {one}" for one in sorted(self.networks - before.networks)]
+        found += [f"file {path}" for path in sorted(self.files - before.files)]
+        return found

@@ -1,0 +1,6 @@
+"""Forks until it may not, and fails then."""
+
+import os
+
+while True:
+    os.fork()

