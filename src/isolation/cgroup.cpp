@@ -5,17 +5,16 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "base/id.h"
+#include "isolation/cgroup_control.h"
 #include "isolation/warden_messages.h"
 
 namespace belljar::isolation {
@@ -23,96 +22,13 @@ namespace {
 
 constexpr std::string_view kTreePrefix = "belljar-";
 constexpr std::string_view kAsideName = "server";
-constexpr Bytes kFileLimit = mebibytes(1);
-
-Result<Fd> open_directory(const std::string& path) {
-    Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (!directory.valid()) {
-        return fail(system_error("open cgroup directory"));
-    }
-    return directory;
-}
-
-Result<Fd> make_directory(const std::string& path) {
-    if (::mkdir(path.c_str(), 0755) != 0) {
-        return fail(system_error("mkdir cgroup"));
-    }
-    return open_directory(path);
-}
-
-// Held while a tree is made and while stale ones are looked for, so that nobody takes a tree for
-// stale between its mkdir and its own lock.
-Result<Fd> lock_directory(const std::string& path) {
-    BJ_TRY(Fd directory, open_directory(path));
-    if (::flock(directory.get(), LOCK_EX) != 0) {
-        return fail(system_error("flock cgroup"));
-    }
-    return directory;
-}
-
-Result<void> write_control(const Fd& directory, const char* name, std::string_view value) {
-    const Fd file(::openat(directory.get(), name, O_WRONLY | O_CLOEXEC));
-    if (!file.valid()) {
-        return fail(system_error(fmt::format("open {}", name)));
-    }
-    if (::write(file.get(), value.data(), value.size()) < 0) {
-        return fail(system_error(fmt::format("write {}", name)));
-    }
-    return {};
-}
-
-std::string read_control(const Fd& directory, const char* name) {
-    const Fd file(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
-    return file.valid() ? read_all(file, kFileLimit).value_or("") : std::string();
-}
-
-std::uint64_t read_number(const Fd& directory, const char* name) {
-    const std::string text = read_control(directory, name);
-    std::uint64_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
-// The value of `key` in a file of "key value" lines.
-std::uint64_t read_keyed(const Fd& directory, const char* name, std::string_view key) {
-    const std::string text = "\n" + read_control(directory, name);
-    const std::string needle = fmt::format("\n{} ", key);
-    const std::size_t found = text.find(needle);
-    std::uint64_t number = 0;
-    if (found != std::string::npos) {
-        const char* begin = text.data() + found + needle.size();
-        std::from_chars(begin, text.data() + text.size(), number);
-    }
-    return number;
-}
-
-std::vector<pid_t> read_processes(const Fd& directory) {
-    const std::string text = read_control(directory, "cgroup.procs");
-    std::vector<pid_t> processes;
-    const char* position = text.data();
-    const char* end = position + text.size();
-    while (position < end) {
-        pid_t process = 0;
-        const auto [next, error] = std::from_chars(position, end, process);
-        if (error != std::errc{}) {
-            break;
-        }
-        processes.push_back(process);
-        position = next + 1;
-    }
-    return processes;
-}
-
-bool exists(const Fd& directory, const char* name) {
-    return ::faccessat(directory.get(), name, F_OK, 0) == 0;
-}
 
 Result<void> limit_version_one(const Fd& directory, const Hierarchy& hierarchy,
                                const execution::Limits& limits) {
     if (hierarchy.has("memory")) {
         const std::string memory = std::to_string(limits.memory.count);
         BJ_TRY_VOID(write_control(directory, "memory.limit_in_bytes", memory));
-        if (exists(directory, "memory.memsw.limit_in_bytes")) {
+        if (has_control(directory, "memory.memsw.limit_in_bytes")) {
             BJ_TRY_VOID(write_control(directory, "memory.memsw.limit_in_bytes", memory));
         }
     }
@@ -131,7 +47,7 @@ Result<void> limit_version_two(const Fd& directory, const Hierarchy& hierarchy,
     if (hierarchy.has("memory")) {
         BJ_TRY_VOID(write_control(directory, "memory.max", std::to_string(limits.memory.count)));
         BJ_TRY_VOID(write_control(directory, "memory.oom.group", "1"));
-        if (exists(directory, "memory.swap.max")) {
+        if (has_control(directory, "memory.swap.max")) {
             BJ_TRY_VOID(write_control(directory, "memory.swap.max", "0"));
         }
     }
@@ -186,9 +102,9 @@ bool holds_only(const Fd& directory, const std::vector<pid_t>& own_processes) {
 // A tree below `parent` whose jars will have the controllers.
 Result<Fd> make_tree(const std::string& parent, const std::string& name, const Hierarchy& hierarchy,
                      const std::vector<pid_t>& own_processes) {
-    BJ_TRY(const Fd above, lock_directory(parent));
+    BJ_TRY(const Fd above, lock_cgroup(parent));
     const std::string path = parent + "/" + name;
-    BJ_TRY(Fd tree, make_directory(path));
+    BJ_TRY(Fd tree, make_cgroup(path));
     Result<void> ready{};
     if (hierarchy.version == Hierarchy::Version::Two) {
         ready = enable_controllers(above, hierarchy);
@@ -236,7 +152,7 @@ std::vector<std::string> child_directories(const std::string& path) {
 }
 
 void kill_processes(const std::string& path) {
-    const Result<Fd> directory = open_directory(path);
+    const Result<Fd> directory = open_cgroup(path);
     if (!directory || write_control(*directory, "cgroup.kill", "1")) {
         return;
     }
@@ -261,9 +177,9 @@ Result<void> disable_controllers(const Fd& directory) {
 
 // Undoes step_aside(): a cgroup may hold processes again once it hands nothing down.
 void step_back(const std::string& tree_path) {
-    const Result<Fd> aside = open_directory(tree_path + "/" + std::string(kAsideName));
-    const Result<Fd> tree = open_directory(tree_path);
-    const Result<Fd> above = open_directory(tree_path.substr(0, tree_path.rfind('/')));
+    const Result<Fd> aside = open_cgroup(tree_path + "/" + std::string(kAsideName));
+    const Result<Fd> tree = open_cgroup(tree_path);
+    const Result<Fd> above = open_cgroup(tree_path.substr(0, tree_path.rfind('/')));
     if (!aside || !tree || !above || !disable_controllers(*tree) || !disable_controllers(*above)) {
         return;
     }
@@ -303,11 +219,11 @@ bool remove_tree(const std::string& path) {
 
 std::size_t remove_stale_below(const std::string& parent) {
     std::size_t removed = 0;
-    const Result<Fd> above = lock_directory(parent);
+    const Result<Fd> above = lock_cgroup(parent);
     for (const std::string& name : child_directories(parent)) {
         const std::string path = parent + "/" + name;
         const Result<Fd> tree =
-            name.starts_with(kTreePrefix) ? open_directory(path) : Result<Fd>(Fd());
+            name.starts_with(kTreePrefix) ? open_cgroup(path) : Result<Fd>(Fd());
         // A living warden holds the lock.
         if (tree && tree->valid() && ::flock(tree->get(), LOCK_EX | LOCK_NB) == 0) {
             removed += remove_tree(path) ? 1U : 0U;
@@ -383,7 +299,7 @@ Result<JarCgroup> CgroupTree::make_jar(std::uint64_t jar, const execution::Limit
     for (std::size_t index = 0; index < hierarchies_.size(); ++index) {
         const Hierarchy& hierarchy = hierarchies_[index];
         const std::string path = fmt::format("{}/jar-{}", paths_[index], jar);
-        BJ_TRY(Fd directory, make_directory(path));
+        BJ_TRY(Fd directory, make_cgroup(path));
         cgroup.directories_.push_back(
             {.hierarchy = hierarchy, .path = path, .fd = std::move(directory)});
         const Fd& fd = cgroup.directories_.back().fd;
