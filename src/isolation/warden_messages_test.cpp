@@ -1,0 +1,173 @@
+#include "isolation/warden_messages.h"
+
+#include <gtest/gtest.h>
+
+namespace belljar::isolation {
+namespace {
+
+template <typename Message>
+std::string encoded(const Message& message) {
+    const SocketPair sockets = make_seqpacket_pair().value();
+    EXPECT_TRUE(send_message(sockets.first, message));
+    return receive_packet(sockets.second).value().data;
+}
+
+const Command kCommand{.arguments = {"/usr/bin/python3", "-I", "", "h\xC3\xA9"},
+                       .environment = {"HOME=/workspace", "EMPTY="}};
+
+LaunchMessage launch_message() { return make_launch(42, kCommand, execution::Limits{}).value(); }
+
+TEST(WardenMessages, EveryServerMessageComesThrough) {
+    const ServerMessage configure =
+        decode_server_message(
+            encoded(ConfigureMessage{
+                .first_user_id = 2'000'000'000, .user_id_count = 7, .server_pid = 99}))
+            .value();
+    EXPECT_EQ(std::get<ConfigureMessage>(configure).first_user_id, 2'000'000'000U);
+    EXPECT_EQ(std::get<ConfigureMessage>(configure).user_id_count, 7U);
+    EXPECT_EQ(std::get<ConfigureMessage>(configure).server_pid, 99U);
+
+    const ServerMessage launch = decode_server_message(encoded(launch_message())).value();
+    EXPECT_EQ(std::get<LaunchMessage>(launch).jar, 42U);
+
+    const ServerMessage order =
+        decode_server_message(encoded(KillMessage{.jar = 3, .reason = KillReason::Output})).value();
+    EXPECT_EQ(std::get<KillMessage>(order).jar, 3U);
+    EXPECT_EQ(std::get<KillMessage>(order).reason, KillReason::Output);
+}
+
+TEST(WardenMessages, EveryWardenMessageComesThrough) {
+    const WardenMessage ready =
+        decode_warden_message(encoded(ReadyMessage{.layers = 0x7F})).value();
+    EXPECT_EQ(std::get<ReadyMessage>(ready).layers, 0x7FU);
+    const WardenMessage started = decode_warden_message(encoded(StartedMessage{.jar = 1})).value();
+    EXPECT_EQ(std::get<StartedMessage>(started).jar, 1U);
+    const WardenMessage failed =
+        decode_warden_message(
+            encoded(FailedMessage{.jar = 2, .step = Step::PivotRoot, .sys_errno = 22}))
+            .value();
+    EXPECT_EQ(std::get<FailedMessage>(failed).step, Step::PivotRoot);
+    EXPECT_EQ(std::get<FailedMessage>(failed).sys_errno, 22);
+
+    EndedMessage sent{};
+    sent.jar = UINT64_MAX;
+    sent.kill_reason = KillReason::Deadline;
+    sent.wait_status = 9;
+    sent.disk_used_bytes = 4096;
+    const WardenMessage ended = decode_warden_message(encoded(sent)).value();
+    EXPECT_EQ(std::get<EndedMessage>(ended).jar, UINT64_MAX);
+    EXPECT_EQ(std::get<EndedMessage>(ended).kill_reason, KillReason::Deadline);
+    EXPECT_EQ(std::get<EndedMessage>(ended).wait_status, 9);
+    EXPECT_EQ(std::get<EndedMessage>(ended).disk_used_bytes, 4096U);
+}
+
+TEST(WardenMessages, RefuseTheWrongSize) {
+    for (const std::string& data :
+         {encoded(ConfigureMessage{}), encoded(launch_message()), encoded(KillMessage{})}) {
+        EXPECT_TRUE(decode_server_message(data));
+        EXPECT_FALSE(decode_server_message(data + '\0'));
+        EXPECT_FALSE(decode_server_message(std::string_view(data).substr(0, data.size() - 1)));
+        EXPECT_FALSE(decode_server_message(std::string_view(data).substr(0, 4)));
+    }
+    const std::string ended = encoded(EndedMessage{});
+    EXPECT_FALSE(decode_warden_message(ended + '\0'));
+    EXPECT_FALSE(decode_warden_message(std::string_view(ended).substr(1)));
+}
+
+TEST(WardenMessages, RefuseAnUnknownType) {
+    std::string data = encoded(KillMessage{});
+    for (const std::uint32_t type : {0U, 1U, 2U, 4U, 16U, UINT32_MAX}) {
+        std::memcpy(data.data(), &type, sizeof(type));
+        EXPECT_EQ(decode_server_message(data).error().code, ErrorCode::InvalidArgument) << type;
+    }
+    EXPECT_FALSE(decode_server_message(""));
+    EXPECT_FALSE(decode_server_message("abc"));
+}
+
+TEST(WardenMessages, NeitherSideTakesTheOthersMessages) {
+    EXPECT_FALSE(decode_server_message(encoded(ReadyMessage{})));
+    EXPECT_FALSE(decode_server_message(encoded(EndedMessage{})));
+    EXPECT_FALSE(decode_warden_message(encoded(ConfigureMessage{})));
+    EXPECT_FALSE(decode_warden_message(encoded(KillMessage{})));
+    EXPECT_FALSE(decode_warden_message(encoded(launch_message())));
+}
+
+TEST(WardenMessages, EveryMessageFitsAPacket) {
+    static_assert(sizeof(LaunchMessage) + sizeof(std::uint32_t) <= kMaxPacket);
+    static_assert(kGuestFdCount <= kMaxPacketFds);
+    EXPECT_EQ(static_cast<std::size_t>(GuestFd::Report) + 1, kGuestFdCount);
+}
+
+TEST(LaunchCommand, ComesThroughUnchanged) {
+    const Command command = command_of(launch_message()).value();
+    EXPECT_EQ(command.arguments, kCommand.arguments);
+    EXPECT_EQ(command.environment, kCommand.environment);
+}
+
+TEST(LaunchCommand, LimitsComeThroughUnchanged) {
+    execution::Limits limits;
+    limits.timeout = std::chrono::milliseconds(1500);
+    limits.memory = mebibytes(77);
+    limits.cpu = 0.25;
+    limits.processes = 9;
+    limits.tmp = mebibytes(5);
+    limits.workspace = mebibytes(6);
+    const execution::Limits received = limits_of(make_launch(1, kCommand, limits).value());
+    EXPECT_EQ(received.timeout, limits.timeout);
+    EXPECT_EQ(received.memory, limits.memory);
+    EXPECT_EQ(received.cpu, limits.cpu);
+    EXPECT_EQ(received.processes, limits.processes);
+    EXPECT_EQ(received.tmp, limits.tmp);
+    EXPECT_EQ(received.workspace, limits.workspace);
+}
+
+TEST(LaunchCommand, RefusesANulByte) {
+    const std::string text("a\0b", 3);
+    EXPECT_FALSE(make_launch(1, {.arguments = {"/bin/true", text}}, {}));
+    EXPECT_FALSE(make_launch(1, {.arguments = {"/bin/true"}, .environment = {text}}, {}));
+}
+
+TEST(LaunchCommand, TakesExactlyWhatFits) {
+    const std::size_t room = LaunchMessage{}.text.size();
+    EXPECT_TRUE(make_launch(1, {.arguments = {std::string(room - 1, 'a')}}, {}));
+    const Result<LaunchMessage> longer =
+        make_launch(1, {.arguments = {std::string(room, 'a')}}, {});
+    EXPECT_EQ(longer.error().code, ErrorCode::TooLarge);
+    EXPECT_FALSE(make_launch(1, {.arguments = {std::string(room - 1, 'a'), ""}}, {}));
+    EXPECT_FALSE(
+        make_launch(1, {.arguments = {"/a"}, .environment = {std::string(room, 'b')}}, {}));
+    EXPECT_TRUE(make_launch(1, {.arguments = std::vector<std::string>(room)}, {}));
+    EXPECT_FALSE(make_launch(1, {.arguments = std::vector<std::string>(room + 1)}, {}));
+}
+
+// What a server that was taken over might send.
+TEST(LaunchCommand, RefusesMalformedText) {
+    const auto refuses = [](auto change) {
+        LaunchMessage message = launch_message();
+        change(message);
+        return !command_of(message);
+    };
+    EXPECT_FALSE(refuses([](LaunchMessage&) {}));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.text_length = 8193; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.text_length = UINT32_MAX; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.text_length -= 1; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.text_length += 1; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.argument_count = 0; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.argument_count += 1; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.variable_count += 1; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.argument_count = UINT32_MAX; }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) {
+        // The sum wraps around to the right number in 32 bits.
+        message.variable_count += message.argument_count + 1;
+        message.argument_count = UINT32_MAX;
+    }));
+    EXPECT_TRUE(refuses([](LaunchMessage& message) { message.text.fill('x'); }));
+}
+
+TEST(LaunchCommand, RefusesACommandWithoutArguments) {
+    EXPECT_FALSE(command_of(make_launch(1, {.environment = {"A=b"}}, {}).value()));
+    EXPECT_FALSE(command_of(LaunchMessage{}));
+}
+
+}  // namespace
+}  // namespace belljar::isolation
