@@ -33,25 +33,13 @@ constexpr const char* kFooter =
     "  claude mcp add belljar -- belljar mcp   MCP over stdio for one local user\n"
     "  belljar doctor                          what this host can contain, and how to fix it";
 
-belljar::config::Environment read_environment() {
-    belljar::config::Environment environment;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string text = *entry;
-        const std::size_t equals = text.find('=');
-        if (equals != std::string::npos) {
-            environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-        }
-    }
-    return environment;
-}
-
 std::string default_config_file() {
     const std::string system_file = "/etc/belljar/belljar.toml";
     return ::access(system_file.c_str(), F_OK) == 0 ? system_file : "";
 }
 
 belljar::Result<belljar::config::Loaded> load(const CommandLine& line) {
-    belljar::config::LoadInputs inputs{.environment = read_environment()};
+    belljar::config::LoadInputs inputs{.environment = belljar::config::copy_environment(environ)};
     if (!line.config_file.empty()) {
         inputs.file_path = line.config_file;
     } else if (const std::string file = default_config_file();
@@ -69,6 +57,10 @@ belljar::Result<belljar::config::Loaded> load(const CommandLine& line) {
     return belljar::config::load(inputs);
 }
 
+void add_config(CLI::App& app, CommandLine& line) {
+    app.add_option("--config", line.config_file, "Configuration file (/etc/belljar/belljar.toml)");
+}
+
 void add_serve(CLI::App& app, CommandLine& line) {
     CLI::App* serve = app.add_subcommand("serve", "Start the HTTP service: REST and MCP");
     serve->add_option("--listen", line.listen, "Address and port (127.0.0.1:8080)");
@@ -81,13 +73,14 @@ void add_serve(CLI::App& app, CommandLine& line) {
 void add_run(CLI::App& app, CommandLine& line) {
     CLI::App* run = app.add_subcommand("run", "Run one program in a jar of its own");
     run->add_option("FILE", line.run.file, "The program, or - for standard input")->required();
-    run->add_option("ARGUMENTS", line.run.arguments, "Given to the program");
     run->add_option("--language", line.run.language, "By the file's ending, or python");
     run->add_option("--timeout", line.run_timeout, "Seconds (30)");
     run->add_option("--memory", line.run_memory, "Such as 256m (default) or 1g");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
-    run->positionals_at_end();
+    run->prefix_command();
     run->footer(
+        "Everything after FILE that is not an option above is given to the program; after -- "
+        "everything is.\n"
         "Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
         "125 if Belljar itself could not.");
 }
@@ -130,6 +123,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     }
     if (app.got_subcommand("run")) {
         line.run.form = form;
+        line.run.arguments = app.get_subcommand("run")->remaining();
         if (!line.run_timeout.empty()) {
             line.run.timeout = line.run_timeout;
         }
@@ -149,12 +143,15 @@ int main(int argument_count, char** arguments) {
     CLI::App app("Belljar runs untrusted code under glass.", "belljar");
     app.footer(kFooter);
     app.require_subcommand(1);
-    app.fallthrough();
     app.set_version_flag("--version", fmt::format("belljar {}", BELLJAR_VERSION));
-    app.add_option("--config", line.config_file, "Configuration file (/etc/belljar/belljar.toml)");
+    add_config(app, line);
     add_serve(app, line);
     add_run(app, line);
     add_others(app, line);
+    // Before or after the command, as people type it.
+    for (CLI::App* command : app.get_subcommands({})) {
+        add_config(*command, line);
+    }
     try {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {
