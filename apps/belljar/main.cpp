@@ -2,8 +2,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "commands.h"
 #include "config/load.h"
@@ -25,6 +29,9 @@ struct CommandLine {
     std::string run_memory;
     bool json = false;
 };
+
+constexpr std::array<std::string_view, 4> kOptionsWithValue{"--language", "--timeout", "--memory",
+                                                            "--config"};
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -57,6 +64,32 @@ belljar::Result<belljar::config::Loaded> load(const CommandLine& line) {
     return belljar::config::load(inputs);
 }
 
+// Takes the arguments of the program to run off the end of the command line: they begin after FILE
+// with the first word that is no option of ours.
+std::vector<std::string> split_program_arguments(std::vector<std::string>& words) {
+    const auto is_ours = [](const std::string& word) {
+        return word == "--json" || word == "--help" || word == "-h" ||
+               std::ranges::any_of(kOptionsWithValue, [&word](std::string_view option) {
+                   return word.starts_with(std::string(option) + "=");
+               });
+    };
+    bool have_file = false;
+    auto word = std::ranges::find(words, "run");
+    for (word += word == words.end() ? 0 : 1; word != words.end(); ++word) {
+        if (std::ranges::find(kOptionsWithValue, *word) != kOptionsWithValue.end()) {
+            word += word + 1 == words.end() ? 0 : 1;
+        } else if (!is_ours(*word) && std::exchange(have_file, true)) {
+            break;
+        }
+    }
+    std::vector<std::string> arguments(word, words.end());
+    words.erase(word, words.end());
+    if (!arguments.empty() && arguments.front() == "--") {
+        arguments.erase(arguments.begin());
+    }
+    return arguments;
+}
+
 void add_config(CLI::App& app, CommandLine& line) {
     app.add_option("--config", line.config_file, "Configuration file (/etc/belljar/belljar.toml)");
 }
@@ -77,10 +110,10 @@ void add_run(CLI::App& app, CommandLine& line) {
     run->add_option("--timeout", line.run_timeout, "Seconds (30)");
     run->add_option("--memory", line.run_memory, "Such as 256m (default) or 1g");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
-    run->prefix_command();
     run->footer(
-        "Everything after FILE that is not an option above is given to the program; after -- "
-        "everything is.\n"
+        "After FILE, the first word that is not an option above begins the program's own "
+        "arguments; "
+        "-- does so too.\n"
         "Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
         "125 if Belljar itself could not.");
 }
@@ -91,7 +124,7 @@ void add_others(CLI::App& app, CommandLine& line) {
     doctor->add_flag("--json", line.json, "For programs");
     CLI::App* config = app.add_subcommand("config", "Show the configuration");
     config->require_subcommand(1);
-    config->add_subcommand("show", "Every value in force and where it came from");
+    config->add_subcommand("show", "Every value in force and where it came from")->fallthrough();
     config->add_subcommand("reference", "A configuration file with every key and its default");
     app.add_subcommand("version", "Print the version");
 }
@@ -123,7 +156,6 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     }
     if (app.got_subcommand("run")) {
         line.run.form = form;
-        line.run.arguments = app.get_subcommand("run")->remaining();
         if (!line.run_timeout.empty()) {
             line.run.timeout = line.run_timeout;
         }
@@ -152,8 +184,11 @@ int main(int argument_count, char** arguments) {
     for (CLI::App* command : app.get_subcommands({})) {
         add_config(*command, line);
     }
+    std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    line.run.arguments = split_program_arguments(words);
+    std::ranges::reverse(words);  // as CLI11 takes them
     try {
-        app.parse(argument_count, arguments);
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         const int code = app.exit(error, std::cout, std::cerr);
         return code == 0 ? 0 : belljar::apps::kExitUsage;

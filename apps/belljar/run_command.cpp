@@ -51,14 +51,23 @@ Result<std::string> read_program(const std::string& file, Bytes limit) {
     return code;
 }
 
+// The same, with the option's name before the message.
+template <typename T>
+Result<T> named(std::string_view option, Result<T> value) {
+    if (!value) {
+        return fail(value.error().code, fmt::format("{}: {}", option, value.error().message));
+    }
+    return value;
+}
+
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
     RunRequest request{.language = choose_language(options), .arguments = options.arguments};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
     if (options.timeout) {
-        BJ_TRY(request.timeout, config::parse_duration(*options.timeout));
+        BJ_TRY(request.timeout, named("--timeout", config::parse_duration(*options.timeout)));
     }
     if (options.memory) {
-        BJ_TRY(request.memory, parse_bytes(*options.memory));
+        BJ_TRY(request.memory, named("--memory", parse_bytes(*options.memory)));
     }
     return request;
 }
