@@ -78,8 +78,10 @@ std::vector<std::string> split_program_arguments(std::vector<std::string>& words
     for (word += word == words.end() ? 0 : 1; word != words.end(); ++word) {
         if (std::ranges::find(kOptionsWithValue, *word) != kOptionsWithValue.end()) {
             word += word + 1 == words.end() ? 0 : 1;
-        } else if (!is_ours(*word) && std::exchange(have_file, true)) {
+        } else if (have_file && !is_ours(*word)) {
             break;
+        } else {
+            have_file = have_file || *word == "-" || !word->starts_with('-');
         }
     }
     std::vector<std::string> arguments(word, words.end());
