@@ -104,7 +104,7 @@ TEST(CgroupLayout, MountPointsWithSpacesAreDecoded) {
     EXPECT_EQ(found[0].own_directory, "/mnt/my cgroup/a b");
 }
 
-TEST(CgroupLayout, PathsMayHoldColonsAndDeletedMarks) {
+TEST(CgroupLayout, PathsMayHoldColons) {
     const auto found =
         layout("35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/a:b/c.service\n");
     ASSERT_EQ(found.size(), 1U);

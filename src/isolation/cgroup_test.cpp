@@ -1,0 +1,266 @@
+#include "isolation/cgroup.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/close_range.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+
+#include "isolation/warden_messages.h"
+
+namespace belljar::isolation {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path path_of(int descriptor) {
+    return fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
+}
+
+// The directories of a jar, one per hierarchy.
+std::vector<fs::path> directories_of(const JarCgroup& cgroup) {
+    std::vector<fs::path> paths;
+    for (const Fd& tasks : cgroup.tasks_files()) {
+        paths.push_back(path_of(tasks.get()).parent_path());
+    }
+    if (cgroup.clone_target() >= 0) {
+        paths.push_back(path_of(cgroup.clone_target()));
+    }
+    return paths;
+}
+
+// The content of the first of `names` that exists in any of the directories.
+std::string control(const std::vector<fs::path>& directories,
+                    std::initializer_list<std::string_view> names) {
+    for (const fs::path& directory : directories) {
+        for (const std::string_view name : names) {
+            if (Result<std::string> text = read_file(directory / name, kibibytes(64))) {
+                text->erase(text->find_last_not_of('\n') + 1);
+                return *text;
+            }
+        }
+    }
+    return "absent";
+}
+
+// Version 1 only needs a write; for version 2 the same write goes to cgroup.procs.
+bool join(const std::vector<fs::path>& directories) {
+    return std::ranges::all_of(directories, [](const fs::path& directory) {
+        const Fd file(::open((directory / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+        return file.valid() && ::write(file.get(), "0", 1) == 1;
+    });
+}
+
+// A process inside the jar's cgroups that waits until it is killed; ready when this returns.
+pid_t start_member(const std::vector<fs::path>& directories) {
+    Pipe pipe = make_pipe().value();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool joined = join(directories);
+        ::dup2(pipe.write_end.get(), STDERR_FILENO);
+        ::syscall(SYS_close_range, 3U, ~0U, 0U);
+        if (!joined || ::write(STDERR_FILENO, "r", 1) != 1) {
+            ::_exit(1);
+        }
+        ::close(STDERR_FILENO);
+        ::pause();
+        ::_exit(0);
+    }
+    pipe.write_end.reset();
+    EXPECT_EQ(read_all(pipe.read_end, kibibytes(1)).value(), "r");
+    return child;
+}
+
+// The kernel lets go of an ended process a moment after wait(2) has told of it.
+bool removes_soon(JarCgroup& cgroup) {
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(5);
+    while (!cgroup.remove()) {
+        if (Clock::now() > deadline) {
+            return false;
+        }
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+bool none_exists(const std::vector<fs::path>& paths) {
+    return std::ranges::none_of(paths, [](const fs::path& path) { return fs::exists(path); });
+}
+
+class CgroupTest : public testing::Test {
+   protected:
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "cgroups can be made only by root";
+        }
+        Result<CgroupTree> made = CgroupTree::create({::getpid()});
+        ASSERT_TRUE(made) << made.error().describe();
+        tree = std::move(*made);
+    }
+    void TearDown() override { EXPECT_TRUE(tree.remove()); }
+
+    CgroupTree tree;
+    execution::Limits limits;
+};
+
+TEST_F(CgroupTest, TheTreeSaysWhatItCanLimit) {
+    const std::uint32_t all = static_cast<std::uint32_t>(Layer::MemoryLimit) |
+                              static_cast<std::uint32_t>(Layer::ProcessLimit) |
+                              static_cast<std::uint32_t>(Layer::CpuShare);
+    EXPECT_EQ(tree.layers() & ~all, 0U);
+    if (tree.layers() != all) {
+        GTEST_SKIP() << "this host hands down not every controller: layers " << tree.layers();
+    }
+}
+
+TEST_F(CgroupTest, WritesEveryLimit) {
+    limits.memory = mebibytes(77);
+    limits.processes = 13;
+    limits.cpu = 0.5;
+    JarCgroup jar = tree.make_jar(1, limits).value();
+    const std::vector<fs::path> directories = directories_of(jar);
+    if ((tree.layers() & static_cast<std::uint32_t>(Layer::MemoryLimit)) != 0) {
+        EXPECT_EQ(control(directories, {"memory.limit_in_bytes", "memory.max"}), "80740352");
+    }
+    if ((tree.layers() & static_cast<std::uint32_t>(Layer::ProcessLimit)) != 0) {
+        EXPECT_EQ(control(directories, {"pids.max"}), "13");
+    }
+    if ((tree.layers() & static_cast<std::uint32_t>(Layer::CpuShare)) != 0) {
+        const std::string share = control(directories, {"cpu.shares", "cpu.weight"});
+        EXPECT_TRUE(share == "512" || share == "50") << share;
+    }
+    const std::string swap =
+        control(directories, {"memory.memsw.limit_in_bytes", "memory.swap.max"});
+    EXPECT_TRUE(swap == "80740352" || swap == "0" || swap == "absent") << swap;
+}
+
+TEST_F(CgroupTest, JarsAreSeparateAndRemovedWithoutATrace) {
+    JarCgroup first = tree.make_jar(1, limits).value();
+    JarCgroup second = tree.make_jar(2, limits).value();
+    const std::vector<fs::path> first_paths = directories_of(first);
+    const std::vector<fs::path> second_paths = directories_of(second);
+    ASSERT_FALSE(first_paths.empty());
+    EXPECT_NE(first_paths.front(), second_paths.front());
+    EXPECT_TRUE(first.remove());
+    EXPECT_TRUE(none_exists(first_paths));
+    EXPECT_FALSE(none_exists(second_paths));
+    EXPECT_TRUE(first.remove()) << "removing twice is harmless";
+}
+
+TEST_F(CgroupTest, RemovesItselfWhenItIsDestroyed) {
+    std::vector<fs::path> paths;
+    {
+        const JarCgroup jar = tree.make_jar(1, limits).value();
+        paths = directories_of(jar);
+    }
+    EXPECT_TRUE(none_exists(paths));
+}
+
+TEST_F(CgroupTest, RefusesTheSameJarTwice) {
+    const JarCgroup jar = tree.make_jar(5, limits).value();
+    EXPECT_EQ(tree.make_jar(5, limits).error().sys_errno, EEXIST);
+    EXPECT_FALSE(none_exists(directories_of(jar))) << "the first one was not touched";
+}
+
+TEST_F(CgroupTest, AFailedJarLeavesNothing) {
+    limits.memory = Bytes{UINT64_MAX};
+    limits.processes = 0;
+    if (Result<JarCgroup> jar = tree.make_jar(9, limits)) {
+        EXPECT_TRUE(jar->remove());
+    }
+    EXPECT_TRUE(tree.make_jar(9, execution::Limits{}));
+}
+
+TEST_F(CgroupTest, CountsWhatItsProcessesUse) {
+    JarCgroup jar = tree.make_jar(1, limits).value();
+    const std::vector<fs::path> directories = directories_of(jar);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        constexpr std::size_t kSize = 16U << 20U;
+        if (!join(directories)) {
+            ::_exit(1);
+        }
+        std::string memory(kSize, 'm');
+        unsigned sum = 0;
+        for (int round = 0; round < 2; ++round) {
+            for (const char letter : memory) {
+                sum += static_cast<unsigned char>(letter);
+            }
+        }
+        ::_exit(sum == 0 ? 1 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    const CgroupUsage usage = jar.usage();
+    EXPECT_GT(usage.cpu.count(), 0);
+    EXPECT_GE(usage.memory_peak_bytes, 16U << 20U);
+    EXPECT_GE(usage.processes_peak, 1U);
+    EXPECT_EQ(usage.out_of_memory_kills, 0U);
+    EXPECT_EQ(usage.process_limit_hits, 0U);
+    EXPECT_TRUE(removes_soon(jar));
+}
+
+TEST_F(CgroupTest, CannotBeRemovedWhileAProcessIsInIt) {
+    JarCgroup jar = tree.make_jar(1, limits).value();
+    const std::vector<fs::path> directories = directories_of(jar);
+    const pid_t member = start_member(directories);
+    EXPECT_EQ(jar.remove().error().sys_errno, EBUSY);
+    EXPECT_FALSE(none_exists(directories));
+    ASSERT_EQ(::kill(member, SIGKILL), 0);
+    ASSERT_EQ(::waitpid(member, nullptr, 0), member);
+    EXPECT_TRUE(removes_soon(jar));
+    EXPECT_TRUE(none_exists(directories));
+}
+
+TEST_F(CgroupTest, RemovingTheTreeLeavesNothing) {
+    JarCgroup jar = tree.make_jar(1, limits).value();
+    std::vector<fs::path> paths;
+    for (const fs::path& directory : directories_of(jar)) {
+        paths.push_back(directory.parent_path());
+    }
+    EXPECT_TRUE(jar.remove());
+    EXPECT_TRUE(tree.remove());
+    EXPECT_TRUE(none_exists(paths));
+    EXPECT_EQ(tree.layers(), 0U);
+    EXPECT_TRUE(tree.remove()) << "removing twice is harmless";
+}
+
+TEST_F(CgroupTest, ALivingTreeIsNotStale) {
+    JarCgroup jar = tree.make_jar(1, limits).value();
+    remove_stale_cgroup_trees();
+    EXPECT_FALSE(none_exists(directories_of(jar)));
+}
+
+// A warden that dies at once: its tree stays, with a process in it.
+TEST_F(CgroupTest, TheTreeOfADeadWardenIsRemovedWithItsProcesses) {
+    Pipe pipe = make_pipe().value();
+    const pid_t warden = ::fork();
+    if (warden == 0) {
+        Result<CgroupTree> own = CgroupTree::create({::getpid()});
+        const std::vector<fs::path> directories = directories_of(own->make_jar(1, limits).value());
+        ::_exit(own && write_all(pipe.write_end, directories.front().string()) ? 0 : 1);
+    }
+    pipe.write_end.reset();
+    int status = -1;
+    ASSERT_EQ(::waitpid(warden, &status, 0), warden);
+    ASSERT_EQ(status, 0);
+    const fs::path stale = fs::path(read_all(pipe.read_end, kibibytes(4)).value()).parent_path();
+    ASSERT_TRUE(fs::exists(stale));
+    fs::create_directory(stale / "jar-2");
+    const pid_t member = start_member({stale / "jar-2"});
+    EXPECT_GE(remove_stale_cgroup_trees(), 1U);
+    EXPECT_FALSE(fs::exists(stale));
+    ASSERT_EQ(::waitpid(member, &status, WNOHANG), member) << "it was not ended";
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+}  // namespace
+}  // namespace belljar::isolation
