@@ -1,0 +1,133 @@
+#include "policy/decision.h"
+
+#include <gtest/gtest.h>
+
+namespace belljar::policy {
+namespace {
+
+using execution::RunPlan;
+using execution::RunRequest;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+Policy default_policy() { return policy_from(config::LimitSettings{}); }
+
+Result<RunPlan> decide_with(RunRequest request) {
+    return decide(default_policy(), std::move(request));
+}
+
+TEST(PolicyDecision, GivesTheDefaultsToARequestThatAsksForNothing) {
+    const RunPlan plan = decide_with({.code = "1"}).value();
+    EXPECT_EQ(plan.request.code, "1");
+    EXPECT_EQ(plan.limits.timeout, seconds(30));
+    EXPECT_EQ(plan.limits.memory, mebibytes(256));
+    EXPECT_EQ(plan.limits.cpu, 0.5);
+    EXPECT_EQ(plan.limits.processes, 64U);
+    EXPECT_EQ(plan.limits.output, mebibytes(1));
+    EXPECT_EQ(plan.limits.output_flood, mebibytes(64));
+    EXPECT_EQ(plan.limits.tmp, mebibytes(64));
+    EXPECT_EQ(plan.limits.workspace, gibibytes(1));
+}
+
+TEST(PolicyDecision, KeepsEverythingElseOfTheRequest) {
+    const RunPlan plan = decide_with({.code = "c",
+                                      .language = "py",
+                                      .stdin_text = "in",
+                                      .arguments = {"a"},
+                                      .environment = {{"K", "v"}},
+                                      .files = {{"f", "x"}}})
+                             .value();
+    EXPECT_EQ(plan.request.language, "py");
+    EXPECT_EQ(plan.request.stdin_text, "in");
+    EXPECT_EQ(plan.request.arguments, std::vector<std::string>{"a"});
+    EXPECT_EQ(plan.request.environment.at("K"), "v");
+    EXPECT_EQ(plan.request.files.at("f"), "x");
+}
+
+TEST(PolicyDecision, AllowsTimeoutsUpToTheMaximum) {
+    for (const Duration timeout : {Duration(milliseconds(1)), Duration(seconds(30)),
+                                   Duration(seconds(31)), Duration(seconds(300))}) {
+        EXPECT_EQ(decide_with({.timeout = timeout}).value().limits.timeout, timeout);
+    }
+}
+
+TEST(PolicyDecision, RefusesOtherTimeoutsInWords) {
+    for (const Duration timeout :
+         {Duration(0), Duration(1), Duration(milliseconds(1)) - nanoseconds(1),
+          Duration(seconds(-1)), Duration(seconds(300)) + nanoseconds(1), Duration::max(),
+          Duration::min()}) {
+        const Result<RunPlan> plan = decide_with({.timeout = timeout});
+        ASSERT_FALSE(plan) << timeout.count();
+        EXPECT_EQ(plan.error().code, ErrorCode::InvalidArgument);
+        EXPECT_NE(plan.error().message.find("\"timeout\""), std::string::npos);
+        EXPECT_NE(plan.error().message.find("300"), std::string::npos);
+    }
+}
+
+TEST(PolicyDecision, AllowsMemoryBetweenTheSmallestAndTheMaximum) {
+    for (const Bytes memory : {mebibytes(16), mebibytes(256), mebibytes(257), gibibytes(4)}) {
+        EXPECT_EQ(decide_with({.memory = memory}).value().limits.memory, memory);
+    }
+}
+
+TEST(PolicyDecision, RefusesOtherMemoryInWords) {
+    for (const Bytes memory : {Bytes{0}, Bytes{1}, Bytes{mebibytes(16).count - 1},
+                               Bytes{gibibytes(4).count + 1}, Bytes{UINT64_MAX}}) {
+        const Result<RunPlan> plan = decide_with({.memory = memory});
+        ASSERT_FALSE(plan) << memory.count;
+        EXPECT_EQ(plan.error().code, ErrorCode::InvalidArgument);
+        EXPECT_NE(plan.error().message.find("16m"), std::string::npos);
+        EXPECT_NE(plan.error().message.find("4g"), std::string::npos);
+    }
+}
+
+TEST(PolicyDecision, BoundsTheCode) {
+    const std::size_t limit = mebibytes(1).count;
+    EXPECT_TRUE(decide_with({.code = std::string(limit, 'x')}));
+    const Result<RunPlan> plan = decide_with({.code = std::string(limit + 1, 'x')});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, ErrorCode::TooLarge);
+    EXPECT_NE(plan.error().message.find("1048577"), std::string::npos);
+    EXPECT_NE(plan.error().message.find("1048576"), std::string::npos);
+    EXPECT_TRUE(decide_with({.code = ""}));
+}
+
+TEST(PolicyDecision, IsPure) {
+    const RunRequest request{.code = "1", .timeout = seconds(2)};
+    const RunPlan first = decide_with(request).value();
+    const RunPlan second = decide_with(request).value();
+    EXPECT_EQ(first.limits.timeout, second.limits.timeout);
+    EXPECT_EQ(first.request.code, second.request.code);
+}
+
+TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
+    const config::LimitSettings settings{.timeout = seconds(1),
+                                         .max_timeout = seconds(2),
+                                         .memory = mebibytes(32),
+                                         .max_memory = mebibytes(64),
+                                         .cpu = 2.0,
+                                         .processes = 5,
+                                         .output = kibibytes(1),
+                                         .output_flood = kibibytes(2),
+                                         .tmp = mebibytes(3),
+                                         .workspace = mebibytes(4),
+                                         .code = Bytes{10}};
+    const Policy policy = policy_from(settings);
+    const RunPlan plan = decide(policy, {.code = "0123456789"}).value();
+    EXPECT_EQ(plan.limits.timeout, seconds(1));
+    EXPECT_EQ(plan.limits.memory, mebibytes(32));
+    EXPECT_EQ(plan.limits.cpu, 2.0);
+    EXPECT_EQ(plan.limits.processes, 5U);
+    EXPECT_EQ(plan.limits.output, kibibytes(1));
+    EXPECT_EQ(plan.limits.output_flood, kibibytes(2));
+    EXPECT_EQ(plan.limits.tmp, mebibytes(3));
+    EXPECT_EQ(plan.limits.workspace, mebibytes(4));
+    EXPECT_TRUE(decide(policy, {.timeout = seconds(2), .memory = mebibytes(64)}));
+    EXPECT_FALSE(decide(policy, {.timeout = seconds(3)}));
+    EXPECT_FALSE(decide(policy, {.memory = mebibytes(65)}));
+    EXPECT_FALSE(decide(policy, {.code = "0123456789a"}));
+}
+
+}  // namespace
+}  // namespace belljar::policy

@@ -1,0 +1,164 @@
+#include "runner/guest_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/json.h"
+
+namespace belljar::runner {
+namespace {
+
+using execution::RunResult;
+using execution::Status;
+
+RunResult reported(std::string_view report) {
+    RunResult result{.execution_id = "id", .status = Status::Ok, .exit_code = 0};
+    apply_guest_report(report, result);
+    return result;
+}
+
+// Whatever the report says, these stay as the outside has seen them.
+void expect_untouched(const RunResult& result, std::string_view report) {
+    EXPECT_EQ(result.execution_id, "id") << report;
+    EXPECT_EQ(result.status, Status::Ok) << report;
+    EXPECT_EQ(result.exit_code, 0) << report;
+    EXPECT_TRUE(result.denials.empty()) << report;
+    EXPECT_TRUE(result.stdout_stream.text.empty()) << report;
+}
+
+void expect_nothing(std::string_view report) {
+    const RunResult result = reported(report);
+    expect_untouched(result, report);
+    EXPECT_FALSE(result.result_json) << report;
+    EXPECT_FALSE(result.result_repr) << report;
+    EXPECT_FALSE(result.error) << report;
+    EXPECT_TRUE(result.variables.empty()) << report;
+}
+
+TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
+    const execution::RunRequest request{.code = "print('h\xC3\xA9')\n",
+                                        .arguments = {"a", "", "b c"},
+                                        .environment = {{"KEY", "value=1"}},
+                                        .files = {{"d/x.bin", std::string("\0\xFF", 2)}}};
+    const json::value value = parse_json(encode_guest_request(request)).value();
+    EXPECT_EQ(value.at("code").as_string(), "print('h\xC3\xA9')\n");
+    EXPECT_EQ(value.at("args"), json::value({"a", "", "b c"}));
+    EXPECT_EQ(value.at("env").at("KEY").as_string(), "value=1");
+    EXPECT_EQ(value.at("files").at("d/x.bin").as_string(), "AP8=");
+}
+
+TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
+    const json::value value = parse_json(encode_guest_request({})).value();
+    EXPECT_EQ(value.at("code").as_string(), "");
+    EXPECT_TRUE(value.at("args").as_array().empty());
+    EXPECT_TRUE(value.at("env").as_object().empty());
+    EXPECT_TRUE(value.at("files").as_object().empty());
+}
+
+TEST(GuestRequest, OneArgumentIsStillAList) {
+    const json::value value = parse_json(encode_guest_request({.arguments = {"a"}})).value();
+    EXPECT_EQ(value.at("args"), json::value(json::array{"a"}));
+}
+
+TEST(GuestReport, IsReadIntoTheResult) {
+    const RunResult result = reported(
+        R"({"result":{"a":[1,2.5,null]},"repr":"{'a': ...}","variables":["x","y"],
+            "error":{"type":"ValueError","message":"bad","line":3,"traceback":"Traceback"}})");
+    EXPECT_EQ(parse_json(result.result_json.value()).value(),
+              parse_json(R"({"a":[1,2.5,null]})").value());
+    EXPECT_EQ(result.result_repr, "{'a': ...}");
+    EXPECT_EQ(result.variables, (std::vector<std::string>{"x", "y"}));
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(result.error->type, "ValueError");
+    EXPECT_EQ(result.error->message, "bad");
+    EXPECT_EQ(result.error->line, 3);
+    EXPECT_EQ(result.error->traceback, "Traceback");
+    expect_untouched(result, "a full report");
+}
+
+TEST(GuestReport, ThatIsNoJsonObjectIsLeftOut) {
+    for (const std::string_view report :
+         {"", " ", "null", "1", "\"text\"", "[]", "{", "{}x", "{\"repr\":\"\xFF\"}", "\xFF\xFE",
+          "Traceback (most recent call last):", R"({"repr":"a","repr":"b"})", "{}"}) {
+        expect_nothing(report);
+    }
+    expect_nothing(std::string_view("{}\0", 3));
+}
+
+TEST(GuestReport, MembersOfTheWrongTypeAreLeftOut) {
+    for (const std::string_view report :
+         {R"({"result":null,"repr":1,"variables":"x","error":"bad"})",
+          R"({"repr":null,"variables":{},"error":[]})",
+          R"({"repr":["a"],"variables":1,"error":true})",
+          R"({"repr":{"a":1},"variables":null,"error":null})"}) {
+        expect_nothing(report);
+    }
+}
+
+TEST(GuestReport, OneBadMemberDoesNotCostTheOthers) {
+    const RunResult result =
+        reported(R"({"repr":5,"variables":["a",1,null,"b",["c"]],"result":false})");
+    EXPECT_EQ(result.result_json, "false");
+    EXPECT_FALSE(result.result_repr);
+    EXPECT_EQ(result.variables, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(GuestReport, CannotClaimAnotherOutcome) {
+    const RunResult result = reported(
+        R"({"status":"timeout","success":false,"exit_code":9,"execution_id":"other",
+            "stdout":"forged","denials":[{"what":"x"}],"isolation":{"grade":"full"}})");
+    expect_untouched(result, "a forged outcome");
+    EXPECT_TRUE(result.isolation.grade.empty());
+}
+
+TEST(GuestReport, AnErrorWithoutItsPartsIsStillAnError) {
+    const RunResult result = reported(R"({"error":{}})");
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(result.error->type, "Error");
+    EXPECT_EQ(result.error->message, "");
+    EXPECT_FALSE(result.error->line);
+    EXPECT_FALSE(result.error->traceback);
+}
+
+TEST(GuestReport, AnAbsurdLineIsLeftOut) {
+    for (const std::string_view line :
+         {"0", "-1", "1.5", "\"3\"", "null", "[]", "1000000000", "9223372036854775807",
+          "18446744073709551615", "1e400", "true"}) {
+        const RunResult result =
+            reported(R"({"error":{"type":"E","line":)" + std::string(line) + "}}");
+        ASSERT_TRUE(!result.error || !result.error->line) << line;
+    }
+    EXPECT_EQ(reported(R"({"error":{"line":999999999}})").error->line, 999'999'999);
+}
+
+TEST(GuestReport, HugeListsAreBounded) {
+    std::string report = R"({"variables":["v")";
+    for (int index = 0; index < 100'000; ++index) {
+        report += ",\"v\"";
+    }
+    EXPECT_EQ(reported(report + "]}").variables.size(), 1000U);
+}
+
+TEST(GuestReport, HugeTextsAreTaken) {
+    const std::string text(1 << 20U, 't');
+    EXPECT_EQ(reported("{\"repr\":\"" + text + "\"}").result_repr, text);
+    expect_nothing("{\"repr\":\"" + text);
+}
+
+TEST(GuestReport, DeepNestingIsLeftOut) {
+    expect_nothing("{\"result\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}");
+    expect_nothing("{\"result\":" + std::string(100'000, '['));
+}
+
+TEST(GuestReport, EveryResultValueIsJsonAgain) {
+    for (const std::string_view value : {"0", "-0.0", "1e308", "1e400", "[-1e400]", "\"\\u0000\"",
+                                         "18446744073709551615", "{\"\":{}}", "false"}) {
+        const RunResult result = reported("{\"result\":" + std::string(value) + "}");
+        EXPECT_TRUE(!result.result_json || parse_json(*result.result_json)) << value;
+    }
+}
+
+}  // namespace
+}  // namespace belljar::runner
