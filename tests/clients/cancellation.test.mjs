@@ -1,28 +1,48 @@
 // A call that is given up ends its program, with everything that the program started.
 
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 
-import { HTTP_CLIENTS, MODERN, STDIO_CLIENTS, testEach } from './support/clients.mjs';
+import { HTTP_CLIENTS, LEGACY, MODERN, STDIO_CLIENTS, openSession, testEach }
+  from './support/clients.mjs';
 import { endlessProgram } from './support/guests.mjs';
 
-// Over HTTP, a request of the older revisions is not bound to its connection.
-const CANCELLING = [
-  ...STDIO_CLIENTS, ...HTTP_CLIENTS.filter((kind) => kind.revision === MODERN)];
+async function giveUp(session, program) {
+  const abort = new AbortController();
+  await Promise.all([
+    assert.rejects(session.execute(program.args, { signal: abort.signal }), /given up/),
+    program.started().finally(() => abort.abort('given up')),
+  ]);
+}
 
-testEach(CANCELLING, (check) => {
+async function assertGoesOn(session) {
+  const answer = await session.execute({ code: 'print(6 * 7)' });
+  assert.equal(answer.structuredContent.stdout, '42\n');
+}
+
+const at = (revision) => (kind) => kind.revision === revision;
+
+testEach([...STDIO_CLIENTS, ...HTTP_CLIENTS.filter(at(MODERN))], (check) => {
   check('cancels an endless program and its children', async (session) => {
     const program = endlessProgram();
-    const abort = new AbortController();
-    const call = session.execute(program.args, { signal: abort.signal });
-    await Promise.all([
-      assert.rejects(call, /given up/),
-      program.started().finally(() => abort.abort('given up')),
-    ]);
+    await giveUp(session, program);
     await program.gone();
-  });
-
-  check('goes on after a cancellation', async (session) => {
-    const answer = await session.execute({ code: 'print(6 * 7)' });
-    assert.equal(answer.structuredContent.stdout, '42\n');
+    await assertGoesOn(session);
   });
 });
+
+// A request of the older revisions is not bound to its connection: the program has its full time,
+// but ends with the server.
+for (const kind of HTTP_CLIENTS.filter(at(LEGACY))) {
+  test(`${kind.name}: gives up an endless program, which ends with the server`, async () => {
+    const session = await openSession(kind);
+    const program = endlessProgram();
+    try {
+      await giveUp(session, program);
+      await assertGoesOn(session);
+    } finally {
+      await session.close();
+    }
+    await program.gone();
+  });
+}

@@ -1,7 +1,7 @@
 // What a client is told when it asks for something that it cannot have.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 
 import { CLIENTS, HTTP_CLIENTS, httpTransport, testEach } from './support/clients.mjs';
 import { startServer } from './support/server.mjs';
@@ -30,28 +30,31 @@ testEach(CLIENTS, (check) => {
   });
 });
 
-describe('authorization', () => {
-  let server;
-  before(async () => { server = await startServer(); });
-  after(() => server?.stop());
+const ATTEMPTS = [
+  { what: 'a wrong token', token: `bj_${'0'.repeat(64)}`, reason: /the token is not valid/ },
+  { what: 'no token', token: undefined, reason: /a token is needed/ },
+];
 
-  const attempts = [
-    { what: 'a wrong token', token: `bj_${'0'.repeat(64)}`, reason: /the token is not valid/ },
-    { what: 'no token', token: undefined, reason: /a token is needed/ },
-  ];
-  for (const kind of HTTP_CLIENTS) {
-    for (const { what, token, reason } of attempts) {
-      test(`${kind.name}: cannot connect with ${what}, and is told so`, async () => {
-        const client = kind.sdk.newClient(kind.options);
-        const transport = httpTransport(kind.sdk, server.url, token);
-        await assert.rejects(client.connect(transport), (error) => {
-          const { status, text } = kind.sdk.httpRefusal(error);
-          assert.equal(status, 401, error);
-          assert.match(text, reason);
-          return true;
-        });
-        await client.close();
-      });
-    }
+async function assertCannotConnect(kind, { url }, { token, reason }) {
+  const client = kind.sdk.newClient(kind.options);
+  await assert.rejects(client.connect(httpTransport(kind.sdk, url, token)), (error) => {
+    const { status, text } = kind.sdk.httpRefusal(error);
+    assert.equal(status, 401, error);
+    assert.match(text, reason);
+    return true;
+  });
+  await client.close();
+}
+
+for (const kind of HTTP_CLIENTS) {
+  for (const attempt of ATTEMPTS) {
+    test(`${kind.name}: cannot connect with ${attempt.what}, and is told so`, async () => {
+      const server = await startServer();
+      try {
+        await assertCannotConnect(kind, server, attempt);
+      } finally {
+        await server.stop();
+      }
+    });
   }
-});
+}

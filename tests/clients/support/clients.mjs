@@ -109,21 +109,21 @@ export async function openSession(kind) {
   return { ...session, callTool, execute };
 }
 
-// Tests that share one session per kind of client. The first of them opens it, so that a failure
-// to connect is reported as theirs, with its reason.
+// Tests that share one session per kind of client. Opening and closing happen in tests and not in
+// hooks, because the report of a run is silent about what went wrong in a hook.
 export function testEach(kinds, define) {
   for (const kind of kinds) {
     describe(kind.name, () => {
       let session;
+      let closed;
+      const close = () => (closed ??= session?.then((opened) => opened.close()));
       const check = (title, body) => test(title, async () => {
         session ??= openSession(kind);
         await body(await session);
       });
       define(check, kind);
-      after(async () => {
-        const opened = await session?.catch(() => undefined);
-        await opened?.close();
-      });
+      test('ends cleanly', close);
+      after(close);  // for a run that selects only other tests
     });
   }
 }
