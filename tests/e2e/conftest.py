@@ -66,9 +66,8 @@ def leaves_nothing_at_the_end():
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing(request):
+def leaves_nothing():
     """After each test the host is as before it."""
-    del request
     before = Before()
     yield
     check_nothing_left(before)
@@ -83,7 +82,8 @@ def place():
 
 
 @pytest.fixture(scope="session")
-def session_place():
+def session_place(leaves_nothing_at_the_end):
+    del leaves_nothing_at_the_end  # asked for, so that it looks after the servers have ended
     directory = make_place()
     yield directory
     shutil.rmtree(directory)

@@ -1,8 +1,11 @@
 """The program under test, and waiting for what it does."""
 
+import atexit
 import os
 import pathlib
+import shutil
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -10,6 +13,11 @@ GUESTS = ROOT / "tests" / "guests"
 BINARY = pathlib.Path(os.environ.get("BELLJAR_BINARY", "build/release/belljar"))
 if not BINARY.is_absolute():
     BINARY = ROOT / BINARY
+
+# Where the program under test would put temporary files, if it made any.
+TEMPORARY = pathlib.Path(tempfile.mkdtemp(prefix="e2e-tmpdir-"))
+TEMPORARY.chmod(0o1777)
+atexit.register(shutil.rmtree, TEMPORARY)
 
 # A hang must end the test, not the patience of whoever waits for it.
 COMMAND_SECONDS = 90
@@ -25,7 +33,7 @@ def environment(**settings):
     """That of the tests without any setting of Belljar, and with the given ones."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("BELLJAR_", "SANDBOX_")) and name not in OTHER_SETTINGS}
-    return {**kept, **settings}
+    return {**kept, "TMPDIR": str(TEMPORARY), **settings}
 
 
 def belljar(*arguments, stdin=b"", env=None):

@@ -3,6 +3,7 @@
 import os
 import pathlib
 
+from support_binary import TEMPORARY
 from support_processes import (FIRST_JAR_USER, all_processes, descendants, descriptors,
                                network_namespaces)
 
@@ -63,15 +64,17 @@ def held_by_strangers():
 
 
 def temporary_files():
-    """Files of Belljar's users, or with its name, in the places for passing files."""
-    found = set()
+    """Files that belong to the server's user or to a jar's, in the places for passing files."""
+    found = {str(path) for path in TEMPORARY.rglob("*")}
     for place in TEMPORARY_PLACES:
         for entry in os.scandir(place):
             try:
                 owner = entry.stat(follow_symlinks=False).st_uid
             except OSError:
                 continue
-            if owner >= FIRST_JAR_USER - 1 or entry.name.startswith("belljar"):
+            # A directory of the server's user may be the data directory of another server.
+            lowest = FIRST_JAR_USER if entry.is_dir(follow_symlinks=False) else FIRST_JAR_USER - 1
+            if owner >= lowest:
                 found.add(entry.path)
     return found
 

@@ -40,7 +40,8 @@ print(json.dumps({
     "user_groups": [*os.getresgid(), *os.getgroups()],
     "host_name": socket.gethostname(),
     "interfaces": [name for _, name in socket.if_nameindex()],
-    "namespaces": {name: os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")},
+    "namespaces": {name: os.readlink(f"/proc/self/ns/{name}")
+                   for name in os.listdir("/proc/self/ns")},
     "environment": dict(os.environ),
     "working_directory": os.getcwd(),
     "core_limit": resource.getrlimit(resource.RLIMIT_CORE),
