@@ -15,9 +15,9 @@ Task<void> test_jars(Runtime* runtime) {
     }
 }
 
-Task<Result<void>> speak(transport::StdioChannel* channel) {
+Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel) {
     co_await channel->run();
-    co_return Result<void>{};
+    co_return runtime->check_warden();
 }
 
 Result<void> try_speak(const config::Settings& settings) {
@@ -28,7 +28,7 @@ Result<void> try_speak(const config::Settings& settings) {
     transport::StdioChannel channel(runtime->io().get_executor(), session,
                                     {.line_limit = settings.limits.body}, runtime->log());
     runtime->tasks().spawn("trial run", test_jars(runtime.get()));
-    return runtime->run(speak(&channel), [&channel] { channel.stop(); });
+    return runtime->run(speak(runtime.get(), &channel), [&channel] { channel.stop(); });
 }
 
 }  // namespace

@@ -106,6 +106,13 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
     return std::move(*outcome);
 }
 
+Result<void> Runtime::check_warden() const {
+    if (lost_warden_) {
+        return fail(ErrorCode::Unavailable, "the warden ended unexpectedly; start belljar again");
+    }
+    return {};
+}
+
 void Runtime::let_everything_end() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);

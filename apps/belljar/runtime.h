@@ -42,7 +42,8 @@ class Runtime {
     [[nodiscard]] const Log& log() const { return log_; }
     [[nodiscard]] TaskGroup& tasks() { return tasks_; }
     [[nodiscard]] const execution::Isolation& isolation() const { return isolation_; }
-    [[nodiscard]] bool lost_warden() const { return lost_warden_; }
+    // Unavailable if the warden went away by itself.
+    [[nodiscard]] Result<void> check_warden() const;
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,

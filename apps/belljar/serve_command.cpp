@@ -156,11 +156,7 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
     greeting();
     co_await service->http.run();
     co_await service->http.wait(Clock::now() + kFarewellTime);
-    if (runtime->lost_warden()) {
-        co_return fail(ErrorCode::Unavailable,
-                       "the warden ended unexpectedly; start belljar again");
-    }
-    co_return Result<void>{};
+    co_return runtime->check_warden();
 }
 
 // A setting that is accepted but used by nothing must not look as if it were in force.

@@ -211,7 +211,8 @@ def clients(run):
     by_name = [path for path in files if run.selects(path.name)]
     junit = run.results / "clients.xml"
     command = [bundled if bundled.exists() else "node", "--test", "--test-reporter=junit",
-               f"--test-reporter-destination={junit}"]
+               f"--test-reporter-destination={junit}", "--test-reporter=spec",
+               "--test-reporter-destination=stdout"]
     if run.filters and by_name:
         files = by_name
     elif run.filters:
@@ -290,7 +291,7 @@ def run_suite(suite, run, reports):
     start = time.monotonic()
     suite_run = dataclasses.replace(run, preset="fuzz") if suite == "fuzz" else run
     environment = {**os.environ, **sanitizer_environment(suite_run.preset, reports),
-                   "BELLJAR_BINARY": str(run.build / "belljar"), "BELLJAR_PRESET": run.preset}
+                   "BELLJAR_BINARY": str(run.build / "belljar")}
     suite_run = dataclasses.replace(suite_run, environment=environment)
     report = globals()[suite](suite_run)
     report.failures += take_sanitizer_reports(reports, suite)
