@@ -20,7 +20,7 @@ TEMPORARY.chmod(0o1777)
 atexit.register(shutil.rmtree, TEMPORARY)
 
 # A hang must end the test, not the patience of whoever waits for it.
-COMMAND_SECONDS = 90
+COMMAND_SECONDS = 60
 
 # What the program reads besides BELLJAR_...; the shell that starts the tests may have some of it.
 OTHER_SETTINGS = {

@@ -86,7 +86,7 @@ class Traces:
         self.processes = descendants()
         self.mounts = mounts()
         self.cgroups = cgroups()
-        self.networks = network_namespaces(self.processes)
+        self.networks = network_namespaces(self.processes) - {os.readlink("/proc/self/ns/net")}
         self.files = temporary_files()
 
     def since(self, before):
