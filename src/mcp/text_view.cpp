@@ -105,10 +105,8 @@ std::string status_line(const RunResult& result) {
         case Status::Output:
             return "[output] Stopped because it wrote far too much output. Print less.";
         case Status::Killed:
-            return fmt::format(
-                "[killed] Ended by signal {} from outside the program. Trying once "
-                "more can help.",
-                result.signal.value_or(9));
+            return fmt::format("[killed] The program was ended by signal {}.",
+                               result.signal.value_or(9));
         case Status::Denied:
             return "[denied] Refused by policy. Change the program as the reason above says.";
         case Status::Cancelled:
