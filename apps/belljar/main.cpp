@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "commands.h"
 #include "config/load.h"
 #include "config/show.h"
@@ -173,6 +174,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+    if (const auto opened = belljar::open_missing_standard_descriptors(); !opened) {
+        return belljar::apps::kExitFault;
+    }
     CommandLine line;
     CLI::App app("Belljar runs untrusted code under glass.", "belljar");
     app.footer(kFooter);

@@ -90,17 +90,21 @@ int exit_code_of(const RunResult& result) {
     return result.signal ? kSignalBase + *result.signal : kExitKilled;
 }
 
-void write_stream(engine::OutputStream stream, std::string_view data) {
+Result<void> write_stream(engine::OutputStream stream, std::string_view data) {
     const Fd copy(::fcntl(stream == engine::OutputStream::Stdout ? STDOUT_FILENO : STDERR_FILENO,
                           F_DUPFD_CLOEXEC, 3));
-    // A reader that went away does not change what the program did.
-    [[maybe_unused]] const Result<void> written = write_all(copy, data);
+    return write_all(copy, data);
 }
 
-engine::LiveStreams live_streams(const RunOptions& options) {
+engine::LiveStreams live_streams(const RunOptions& options, engine::CancellationPtr cancellation) {
     engine::LiveStreams live;
     if (options.form == OutputForm::Text) {
-        live.on_output = write_stream;
+        live.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
+            // As a pipe would end a program whose reader has gone.
+            if (!write_stream(stream, data)) {
+                cancellation->request();
+            }
+        };
     }
     if (options.file != "-") {
         live.stdin_source = Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -146,15 +150,21 @@ int run_program(const config::Loaded& loaded, const RunOptions& options) {
     }
     std::optional<RunResult> result;
     const auto cancellation = std::make_shared<engine::Cancellation>();
-    const Result<void> done = (*runtime)->run(
-        run_once(runtime->get(), std::move(*request), cancellation, live_streams(options), &result),
-        [cancellation] { cancellation->request(); });
+    const Result<void> done =
+        (*runtime)->run(run_once(runtime->get(), std::move(*request), cancellation,
+                                 live_streams(options, cancellation), &result),
+                        [cancellation] { cancellation->request(); });
     if (!done) {
         complain(done.error());
         return kExitFault;
     }
     if (options.form == OutputForm::Json) {
-        fmt::print("{}\n", to_text(outcome::to_json(*result)));
+        const std::string record = to_text(outcome::to_json(*result)) + "\n";
+        if (const Result<void> written = write_stream(engine::OutputStream::Stdout, record);
+            !written) {
+            complain(written.error());
+            return kExitFault;
+        }
     } else {
         explain(*result);
     }

@@ -20,6 +20,7 @@ MAIN = WORKSPACE + "/main.py"
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 TEXT_LIMIT = 64 * 1024  # characters of a repr or a traceback
 NAMES_LIMIT = 1000
+DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
 
 
 def read_request():
@@ -99,7 +100,9 @@ def run(body, value, names):
 
 
 def clip(text):
-    return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "..."
+    """Short enough, and without half characters, which JSON cannot carry."""
+    short = text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "..."
+    return short.encode("utf-8", "backslashreplace").decode()
 
 
 def safe_repr(value):
@@ -110,12 +113,20 @@ def safe_repr(value):
 
 
 def as_json(value):
-    """The value if JSON can hold it, else None."""
+    """The value if JSON can hold it and the other side reads it, else None."""
     try:
-        text = json.dumps(value, allow_nan=False)
+        data = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        plain = json.loads(data)
     except (TypeError, ValueError, RecursionError):
         return None
-    return value if len(text) <= RESULT_LIMIT else None
+    return plain if len(data) <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
+
+
+def is_flat_enough(value, levels):
+    if not isinstance(value, (dict, list)):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(is_flat_enough(part, levels - 1) for part in inner)
 
 
 def describe_result(value, names):
@@ -131,7 +142,7 @@ def describe_names(names):
         hidden = not isinstance(name, str) or name.startswith("_")
         return not hidden and not isinstance(value, types.ModuleType)
 
-    return [name for name, value in names.items() if is_defined(name, value)][:NAMES_LIMIT]
+    return [clip(name) for name, value in names.items() if is_defined(name, value)][:NAMES_LIMIT]
 
 
 def guest_frames(trace):

@@ -56,6 +56,19 @@ Result<int> PidFd::wait() const {
     return status;
 }
 
+Result<void> open_missing_standard_descriptors() {
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+        if (::fcntl(number, F_GETFD) >= 0) {
+            continue;
+        }
+        // The lowest free number is taken, and that is this one. It is inherited on purpose.
+        if (::open("/dev/null", O_RDWR) != number) {
+            return fail(system_error("open /dev/null"));
+        }
+    }
+    return {};
+}
+
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {

@@ -146,7 +146,11 @@ Result<std::string> file_content(const json::value& value) {
     if (encoded == nullptr || !encoded->is_string() || value.get_object().size() != 1) {
         return wrong_type("files", "an object of texts or {\"base64\": \"...\"}", value);
     }
-    return decode_base64(encoded->get_string());
+    Result<std::string> content = decode_base64(encoded->get_string());
+    if (!content) {
+        return fail(ErrorCode::InvalidArgument, "\"files\" has a \"base64\" that is not base64");
+    }
+    return content;
 }
 
 Result<void> read_files(RunRequest& request, const json::value& value) {

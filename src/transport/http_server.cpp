@@ -115,7 +115,10 @@ class HttpServer::Connection {
                 break;
             }
         }
-        co_await linger();
+        if (unread_) {
+            co_await linger();
+        }
+        stream_.close();
     }
 
     void stop() {
@@ -136,6 +139,7 @@ class HttpServer::Connection {
         if (error) {
             refusal = refusal_of(error, server_.options_.body_limit);
         }
+        unread_ = refusal.has_value();
         if (refusal) {
             co_await write(std::move(*refusal), Connectivity::Close, http::verb::get);
         }
@@ -195,7 +199,6 @@ class HttpServer::Connection {
             drained += co_await stream_.async_read_some(
                 asio::buffer(nowhere), asio::redirect_error(asio::use_awaitable, error));
         }
-        stream_.close();
     }
 
     Task<HttpResponse> handle(HttpRequest request) {
@@ -238,6 +241,7 @@ class HttpServer::Connection {
     beast::tcp_stream stream_;
     beast::flat_buffer buffer_;
     std::optional<Parser> parser_;
+    bool unread_ = false;  // the client may still be sending
     engine::CancellationPtr running_;
 };
 
