@@ -1,0 +1,227 @@
+#include "api/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace belljar::api {
+namespace {
+
+using access::Headers;
+using access::HttpRequest;
+using access::HttpResponse;
+
+// Answers as told and remembers what was asked.
+class FakeExecutor : public engine::Executor {
+   public:
+    Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                               engine::CancellationPtr cancellation) override {
+        requests.push_back(std::move(request));
+        last_cancellation = std::move(cancellation);
+        co_return answer;
+    }
+    [[nodiscard]] engine::SandboxInfo info() const override { return {}; }
+
+    Result<execution::RunResult> answer = execution::RunResult{
+        .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
+    std::vector<execution::RunRequest> requests;
+    engine::CancellationPtr last_cancellation;
+};
+
+class RoutesTest : public testing::Test {
+   protected:
+    HttpResponse handle(HttpRequest request) {
+        asio::io_context context;
+        std::future<HttpResponse> response = asio::co_spawn(
+            context, routes.handle(std::move(request), cancellation), asio::use_future);
+        context.run();
+        return response.get();
+    }
+
+    HttpResponse post(std::string body, std::string type = "application/json") {
+        return handle({.method = "POST",
+                       .path = "/execute",
+                       .headers = {{"Content-Type", std::move(type)}},
+                       .body = std::move(body)});
+    }
+
+    unsigned status_for_error(ErrorCode code) {
+        executor.answer = fail(code, "said to the client");
+        return post(R"({"code":"1"})").status;
+    }
+
+    static std::string error_of(const HttpResponse& response) {
+        const json::value body = parse_json(response.body).value();
+        return std::string(body.at("error").as_string());
+    }
+
+    static std::string header_of(const HttpResponse& response, std::string_view name) {
+        for (const auto& [key, value] : response.headers) {
+            if (key == name) {
+                return value;
+            }
+        }
+        return "";
+    }
+
+    FakeExecutor executor;
+    bool accepts_work = true;
+    Routes routes{executor, [this] { return accepts_work; }};
+    engine::CancellationPtr cancellation = std::make_shared<engine::Cancellation>();
+};
+
+TEST_F(RoutesTest, HealthIsAlwaysGood) {
+    accepts_work = false;
+    for (const std::string& method : {"GET", "HEAD"}) {
+        const HttpResponse response = handle({.method = method, .path = "/health"});
+        EXPECT_EQ(response.status, 200U);
+        EXPECT_EQ(parse_json(response.body).value().at("status").as_string(), "healthy");
+    }
+}
+
+TEST_F(RoutesTest, ReadyTellsWhetherWorkIsAccepted) {
+    EXPECT_EQ(handle({.method = "GET", .path = "/ready"}).status, 200U);
+    accepts_work = false;
+    const HttpResponse response = handle({.method = "GET", .path = "/ready"});
+    EXPECT_EQ(response.status, 503U);
+    EXPECT_FALSE(error_of(response).empty());
+}
+
+TEST_F(RoutesTest, OnlyHealthAndReadyArePublic) {
+    EXPECT_TRUE(Routes::is_public({.path = "/health"}));
+    EXPECT_TRUE(Routes::is_public({.path = "/ready"}));
+    for (const std::string& path :
+         {"/execute", "/", "", "/health/", "/Health", "/health/../execute", "//health", "/ready/x",
+          "/mcp", "/health%2f"}) {
+        EXPECT_FALSE(Routes::is_public({.path = path})) << path;
+    }
+}
+
+TEST_F(RoutesTest, WrongMethodsAreToldTheRightOnes) {
+    for (const std::string& path : {"/health", "/ready"}) {
+        for (const std::string& method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {
+            const HttpResponse response = handle({.method = method, .path = path});
+            EXPECT_EQ(response.status, 405U) << method << path;
+            EXPECT_EQ(header_of(response, "Allow"), "GET, HEAD");
+        }
+    }
+    for (const std::string& method : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "post"}) {
+        const HttpResponse response = handle({.method = method, .path = "/execute"});
+        EXPECT_EQ(response.status, 405U) << method;
+        EXPECT_EQ(header_of(response, "Allow"), "POST");
+    }
+    EXPECT_TRUE(executor.requests.empty());
+}
+
+TEST_F(RoutesTest, OtherPathsAreNotFound) {
+    for (const std::string& path : {"/", "", "/nothing", "/execute/", "/EXECUTE",
+                                    "/execute/../health", "*", "http://localhost/execute"}) {
+        EXPECT_EQ(handle({.method = "POST", .path = path}).status, 404U) << path;
+    }
+}
+
+TEST_F(RoutesTest, ExecuteAnswersWithTheRecord) {
+    const HttpResponse response = post(R"({"code":"6*7","timeout":2})");
+    EXPECT_EQ(response.status, 200U);
+    EXPECT_EQ(response.content_type, "application/json");
+    const json::value body = parse_json(response.body).value();
+    EXPECT_EQ(body.at("execution_id").as_string(), "run-1");
+    EXPECT_EQ(body.at("status").as_string(), "ok");
+    ASSERT_EQ(executor.requests.size(), 1U);
+    EXPECT_EQ(executor.requests[0].code, "6*7");
+    EXPECT_EQ(executor.requests[0].timeout, Duration(std::chrono::seconds(2)));
+    EXPECT_EQ(executor.last_cancellation, cancellation);
+}
+
+TEST_F(RoutesTest, AProgramThatFailedIsStillAnAnswer) {
+    executor.answer->status = execution::Status::Timeout;
+    EXPECT_EQ(post(R"({"code":"1"})").status, 200U);
+}
+
+TEST_F(RoutesTest, ExecuteWantsJson) {
+    for (const std::string& type :
+         {"", "text/plain", "application/x-www-form-urlencoded", "application/jsonx",
+          "application/json+x", "json", "multipart/form-data; boundary=application/json"}) {
+        EXPECT_EQ(post(R"({"code":"1"})", type).status, 415U) << type;
+    }
+    EXPECT_EQ(handle({.method = "POST", .path = "/execute", .body = R"({"code":"1"})"}).status,
+              415U);
+    EXPECT_EQ(
+        handle({.method = "POST",
+                .path = "/execute",
+                .headers = {{"Content-Type", "application/json"}, {"Content-Type", "text/plain"}},
+                .body = R"({"code":"1"})"})
+            .status,
+        415U);
+    EXPECT_TRUE(executor.requests.empty());
+    for (const std::string& type : {"application/json", "Application/JSON",
+                                    "application/json; charset=utf-8", "application/json;x=y"}) {
+        EXPECT_EQ(post(R"({"code":"1"})", type).status, 200U) << type;
+    }
+}
+
+TEST_F(RoutesTest, MalformedBodiesAreRefusedInWords) {
+    for (const std::string& body :
+         {std::string(""), std::string("{"), std::string("null"), std::string("[]"),
+          std::string("\"code\""), std::string("{}"), std::string(R"({"code":1})"),
+          std::string(R"({"code":"1","code":"2"})"), std::string(R"({"code":"1"}x)"),
+          std::string("{\"code\":\"\xFF\"}"), std::string(R"({"code":"a\u0000"})"),
+          std::string(R"({"code":"1","files":{"../x":""}})"),
+          std::string(R"({"code":"1","timeout":-1})"), std::string(R"({"code":"1","nonsense":1})"),
+          "{\"code\":" + std::string(10'000, '[') + std::string(10'000, ']') + "}"}) {
+        const HttpResponse response = post(body);
+        EXPECT_EQ(response.status, 400U) << body.substr(0, 100);
+        EXPECT_FALSE(error_of(response).empty());
+        EXPECT_TRUE(is_valid_utf8(response.body));
+    }
+    EXPECT_TRUE(executor.requests.empty());
+}
+
+TEST_F(RoutesTest, WhatThisInstallationCannotDoIs422) {
+    for (const std::string& body :
+         {R"({"code":"1","network":true})", R"({"code":"1","session":true})"}) {
+        EXPECT_EQ(post(body).status, 422U) << body;
+    }
+    EXPECT_EQ(status_for_error(ErrorCode::Unsupported), 422U);
+}
+
+TEST_F(RoutesTest, ErrorsOfTheEngineHaveTheirStatus) {
+    EXPECT_EQ(status_for_error(ErrorCode::InvalidArgument), 400U);
+    EXPECT_EQ(status_for_error(ErrorCode::Denied), 403U);
+    EXPECT_EQ(status_for_error(ErrorCode::TooLarge), 413U);
+    EXPECT_EQ(status_for_error(ErrorCode::Unavailable), 503U);
+    EXPECT_EQ(status_for_error(ErrorCode::Internal), 500U);
+    EXPECT_EQ(status_for_error(ErrorCode::Cancelled), 499U);
+}
+
+TEST_F(RoutesTest, OverloadSaysWhenToComeAgain) {
+    executor.answer = fail(ErrorCode::Overloaded, "too many runs");
+    const HttpResponse response = post(R"({"code":"1"})");
+    EXPECT_EQ(response.status, 503U);
+    EXPECT_GT(std::stoi(header_of(response, "Retry-After")), 0);
+    EXPECT_EQ(error_of(response), "too many runs");
+}
+
+TEST_F(RoutesTest, FaultsOfOurOwnStayInTheLog) {
+    executor.answer = fail(system_error("open /srv/secret", EACCES));
+    const HttpResponse response = post(R"({"code":"1"})");
+    EXPECT_EQ(response.status, 500U);
+    EXPECT_EQ(response.body.find("/srv"), std::string::npos);
+    EXPECT_EQ(response.body.find("ermission"), std::string::npos);
+}
+
+TEST_F(RoutesTest, AMessageCutInsideACharacterIsStillValidJson) {
+    const std::string name = std::string(63, 'x') + "\xC3\xA9";
+    const HttpResponse response = post("{\"code\":\"1\",\"" + name + "\":1}");
+    EXPECT_EQ(response.status, 400U);
+    EXPECT_TRUE(parse_json(response.body));
+}
+
+}  // namespace
+}  // namespace belljar::api
