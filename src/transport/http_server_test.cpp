@@ -1,0 +1,493 @@
+#include "transport/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <stdexcept>
+
+#include "access/gate.h"
+
+namespace belljar::transport {
+namespace {
+
+namespace http = boost::beast::http;
+using access::HttpRequest;
+using access::HttpResponse;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::seconds;
+
+enum class Expect { Body, HeaderOnly };
+
+// What a client received; status 0 if the connection ended instead.
+struct Answer {
+    unsigned status = 0;
+    std::string body;
+    http::fields headers;
+    bool keeps_alive = false;
+};
+
+class Client {
+   public:
+    explicit Client(asio::io_context& context) : socket_(context) {}
+
+    Task<void> connect(tcp::endpoint server) {
+        co_await socket_.async_connect(server, asio::use_awaitable);
+    }
+
+    // True if everything could be written.
+    Task<bool> send(std::string text) {
+        error_code error;
+        co_await asio::async_write(socket_, asio::buffer(text),
+                                   asio::redirect_error(asio::use_awaitable, error));
+        co_return !error;
+    }
+
+    Task<Answer> receive(Expect expect) {
+        http::response_parser<http::string_body> parser;
+        parser.body_limit(boost::none);
+        parser.skip(expect == Expect::HeaderOnly);
+        error_code error;
+        co_await http::async_read(socket_, buffer_, parser,
+                                  asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return Answer{};
+        }
+        const bool keeps_alive = parser.get().keep_alive();
+        auto message = parser.release();
+        co_return Answer{.status = message.result_int(),
+                         .body = message.body(),
+                         .headers = message.base(),
+                         .keeps_alive = keeps_alive};
+    }
+
+    void close() { socket_.close(); }
+
+   private:
+    tcp::socket socket_;
+    boost::beast::flat_buffer buffer_;
+};
+
+class HttpServerTest : public testing::Test {
+   protected:
+    void TearDown() override { stop(); }
+
+    void start(HttpServer::Handler handler, HttpServer::Options options = {}) {
+        tcp::acceptor acceptor =
+            HttpServer::listen(context.get_executor(), {.host = "127.0.0.1", .port = 0}).value();
+        endpoint = acceptor.local_endpoint();
+        server =
+            std::make_unique<HttpServer>(std::move(acceptor), std::move(handler), options, log);
+        accepting = asio::co_spawn(context, server->run(), asio::use_future);
+    }
+
+    // Answers at once with what it was asked; remembers it, too.
+    void start_echo(HttpServer::Options options = {}) {
+        start([this](HttpRequest request, engine::CancellationPtr) { return echo(request); },
+              options);
+    }
+
+    // Answers only when the request is cancelled.
+    void start_waiting() {
+        start([this](HttpRequest, engine::CancellationPtr cancellation) {
+            return wait_for_cancellation(std::move(cancellation));
+        });
+    }
+
+    Task<HttpResponse> echo(HttpRequest request) {
+        requests.push_back(request);
+        co_return HttpResponse{.content_type = "text/plain", .body = request.body};
+    }
+
+    Task<HttpResponse> wait_for_cancellation(engine::CancellationPtr cancellation) {
+        ++waiting;
+        asio::steady_timer timer(context, asio::steady_timer::time_point::max());
+        cancellation->on_request([&timer] { timer.cancel(); });
+        error_code ignored;
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        --waiting;
+        cancelled += cancellation->requested() ? 1 : 0;
+        co_return HttpResponse{.status = 499, .body = "{}"};
+    }
+
+    Task<HttpResponse> throw_once() {
+        if (!std::exchange(has_thrown, true)) {
+            throw std::runtime_error("broken");
+        }
+        co_return HttpResponse{};
+    }
+
+    template <typename T>
+    T run(Task<T> task) {
+        std::future<T> value = asio::co_spawn(context, std::move(task), asio::use_future);
+        run_until([&] { return value.wait_for(seconds(0)) == std::future_status::ready; });
+        return value.get();
+    }
+
+    template <typename Condition>
+    void run_until(Condition condition) {
+        const TimePoint give_up = Clock::now() + seconds(10);
+        while (!condition()) {
+            if (Clock::now() > give_up) {
+                throw std::runtime_error("waited in vain");
+            }
+            context.restart();
+            context.run_one_for(std::chrono::milliseconds(100));
+        }
+    }
+
+    void stop() {
+        if (!server) {
+            return;
+        }
+        server->stop();
+        const TimePoint deadline = Clock::now() + seconds(5);
+        run(server->wait(deadline));
+        run_until([&] { return accepting.wait_for(seconds(0)) == std::future_status::ready; });
+        if (Clock::now() >= deadline) {
+            ADD_FAILURE() << "a connection did not end";
+            static_cast<void>(server.release());  // the connection still uses it
+        }
+        server.reset();
+    }
+
+    std::unique_ptr<Client> connect() {
+        auto client = std::make_unique<Client>(context);
+        run(client->connect(endpoint));
+        return client;
+    }
+
+    Answer receive(Client& client, Expect expect = Expect::Body) {
+        return run(client.receive(expect));
+    }
+
+    Answer exchange(Client& client, std::string text) {
+        run(client.send(std::move(text)));
+        return receive(client);
+    }
+
+    // One request on a connection of its own.
+    Answer ask(std::string text) {
+        const auto client = connect();
+        return exchange(*client, std::move(text));
+    }
+
+    static std::string post(const std::string& body, const std::string& headers = "") {
+        return "POST /p HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+               std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+    }
+
+    asio::io_context context;
+    Log log{"test", LogLevel::Error};
+    tcp::endpoint endpoint;
+    std::unique_ptr<HttpServer> server;
+    std::future<void> accepting;
+    std::vector<HttpRequest> requests;
+    int waiting = 0;
+    int cancelled = 0;
+    bool has_thrown = false;
+};
+
+const std::string kGet = "GET /path?a=b&c HTTP/1.1\r\nHost: localhost\r\nX-Own: 1\r\n\r\n";
+
+TEST_F(HttpServerTest, HandsTheRequestOver) {
+    start_echo();
+    EXPECT_EQ(ask(kGet).status, 200U);
+    EXPECT_EQ(ask(post("the body")).body, "the body");
+    ASSERT_EQ(requests.size(), 2U);
+    EXPECT_EQ(requests[0].method, "GET");
+    EXPECT_EQ(requests[0].path, "/path");
+    EXPECT_EQ(requests[0].query, "a=b&c");
+    EXPECT_EQ(requests[0].header("x-own"), "1");
+    EXPECT_EQ(requests[1].method, "POST");
+    EXPECT_EQ(requests[1].query, "");
+}
+
+TEST_F(HttpServerTest, MarksEveryAnswerAsNotForCaches) {
+    start_echo();
+    const Answer answer = ask(post("x"));
+    EXPECT_EQ(answer.headers["Cache-Control"], "no-store");
+    EXPECT_EQ(answer.headers["X-Content-Type-Options"], "nosniff");
+    EXPECT_EQ(answer.headers["Content-Type"], "text/plain");
+    EXPECT_EQ(answer.headers["Content-Length"], "1");
+}
+
+TEST_F(HttpServerTest, PassesTheStatusAndHeadersOfTheAnswerOn) {
+    start([](HttpRequest, engine::CancellationPtr) -> Task<HttpResponse> {
+        co_return HttpResponse{.status = 503, .headers = {{"Retry-After", "2"}}};
+    });
+    const Answer answer = ask(kGet);
+    EXPECT_EQ(answer.status, 503U);
+    EXPECT_EQ(answer.headers["Retry-After"], "2");
+    EXPECT_EQ(answer.headers["Content-Length"], "0");
+    EXPECT_EQ(answer.headers.count("Content-Type"), 0U);
+}
+
+TEST_F(HttpServerTest, KeepsTheConnection) {
+    start_echo();
+    const auto client = connect();
+    for (int round = 0; round < 3; ++round) {
+        const Answer answer = exchange(*client, post(std::to_string(round)));
+        EXPECT_EQ(answer.body, std::to_string(round));
+        EXPECT_TRUE(answer.keeps_alive);
+    }
+}
+
+TEST_F(HttpServerTest, ClosesTheConnectionWhenAskedTo) {
+    start_echo();
+    for (const std::string& text :
+         {post("x", "Connection: close\r\n"), std::string("GET / HTTP/1.0\r\n\r\n")}) {
+        const auto client = connect();
+        const Answer answer = exchange(*client, text);
+        EXPECT_EQ(answer.status, 200U);
+        EXPECT_FALSE(answer.keeps_alive);
+        EXPECT_EQ(receive(*client).status, 0U);
+    }
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+    start_echo();
+    const auto client = connect();
+    EXPECT_EQ(exchange(*client, post("one") + post("two") + post("three")).body, "one");
+    EXPECT_EQ(receive(*client).body, "two");
+    EXPECT_EQ(receive(*client).body, "three");
+}
+
+TEST_F(HttpServerTest, ReadsARequestThatComesInPieces) {
+    start_echo();
+    const auto client = connect();
+    const std::string text = post("pieces");
+    for (const char letter : text.substr(0, text.size() - 1)) {
+        run(client->send(std::string(1, letter)));
+    }
+    EXPECT_TRUE(requests.empty());
+    EXPECT_EQ(exchange(*client, text.substr(text.size() - 1)).body, "pieces");
+}
+
+TEST_F(HttpServerTest, ReadsAChunkedBody) {
+    start_echo();
+    const Answer answer =
+        ask("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
+    EXPECT_EQ(answer.body, "abcde");
+}
+
+TEST_F(HttpServerTest, HeadGetsTheLengthWithoutTheBody) {
+    start([](HttpRequest, engine::CancellationPtr) -> Task<HttpResponse> {
+        co_return HttpResponse{.body = "{\"a\":1}"};
+    });
+    const auto client = connect();
+    run(client->send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    const Answer answer = receive(*client, Expect::HeaderOnly);
+    EXPECT_EQ(answer.status, 200U);
+    EXPECT_EQ(answer.headers["Content-Length"], "7");
+    EXPECT_EQ(exchange(*client, kGet).body, "{\"a\":1}") << "nothing of a body was left over";
+}
+
+TEST_F(HttpServerTest, RefusesWhatIsNotHttp) {
+    start_echo();
+    for (const std::string& text :
+         {std::string("nonsense\r\n\r\n"), std::string("GET\r\n\r\n"),
+          std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET / HTTP/1.1\r\nno colon\r\n\r\n"),
+          std::string("GET / HTTP/1.1\r\nA : b\r\n\r\n"),
+          std::string("GET / HTTP/1.1\r\nA: b\0c\r\n\r\n", 27),
+          std::string("\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 11),
+          std::string("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"),
+          std::string("POST / HTTP/1.1\r\nContent-Length: 1x\r\n\r\nab"),
+          std::string("GET /a b HTTP/1.1\r\n\r\n")}) {
+        const auto client = connect();
+        const Answer answer = exchange(*client, text);
+        EXPECT_EQ(answer.status, 400U) << text;
+        EXPECT_FALSE(answer.keeps_alive);
+        EXPECT_EQ(receive(*client).status, 0U) << "nothing more comes on this connection";
+    }
+    EXPECT_TRUE(requests.empty());
+}
+
+// Two readers that disagree about where a request ends are how requests are smuggled.
+TEST_F(HttpServerTest, RefusesTwoOpinionsOnTheLength) {
+    start_echo();
+    for (const std::string& headers : {"Content-Length: 3\r\nContent-Length: 4\r\n",
+                                       "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+                                       "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n"}) {
+        EXPECT_EQ(ask("POST / HTTP/1.1\r\nHost: a\r\n" + headers + "\r\n0\r\n\r\n").status, 400U)
+            << headers;
+    }
+    EXPECT_TRUE(requests.empty());
+}
+
+TEST_F(HttpServerTest, TakesABodyOfExactlyTheLimit) {
+    start_echo({.body_limit = kibibytes(4)});
+    EXPECT_EQ(ask(post(std::string(4096, 'x'))).status, 200U);
+}
+
+TEST_F(HttpServerTest, RefusesALargerBody) {
+    start_echo({.body_limit = kibibytes(4)});
+    const Answer answer = ask(post(std::string(4097, 'x')));
+    EXPECT_EQ(answer.status, 413U);
+    EXPECT_NE(answer.body.find("4096"), std::string::npos);
+    EXPECT_FALSE(answer.keeps_alive);
+    EXPECT_EQ(ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n").status,
+              413U);
+    EXPECT_EQ(ask("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFF\r\n" +
+                  std::string(8192, 'x'))
+                  .status,
+              413U);
+    EXPECT_TRUE(requests.empty());
+}
+
+TEST_F(HttpServerTest, AClientThatIsStillSendingHearsTheRefusal) {
+    start_echo({.body_limit = kibibytes(4)});
+    const auto client = connect();
+    run(client->send(post(std::string(8 << 20U, 'x'))));
+    EXPECT_EQ(receive(*client).status, 413U);
+}
+
+TEST_F(HttpServerTest, RefusesLargeHeaders) {
+    start_echo();
+    const std::string begin = "GET / HTTP/1.1\r\nHost: a\r\n";
+    EXPECT_EQ(ask(begin + "A: " + std::string(40'000, 'x') + "\r\n\r\n").status, 431U);
+    std::string many = begin;
+    for (int index = 0; index < 5000; ++index) {
+        many += "Header-" + std::to_string(index) + ": x\r\n";
+    }
+    EXPECT_EQ(ask(many + "\r\n").status, 431U);
+    EXPECT_EQ(ask("GET /" + std::string(40'000, 'x') + " HTTP/1.1\r\n\r\n").status, 431U);
+    EXPECT_EQ(ask(begin + "A: " + std::string(20'000, 'x') + "\r\n\r\n").status, 200U);
+}
+
+TEST_F(HttpServerTest, SaysContinueToAClientThatAsks) {
+    start_echo({.body_limit = kibibytes(4)});
+    const auto client = connect();
+    const std::string text = post("later", "Expect: 100-continue\r\n");
+    const Answer go_on = exchange(*client, text.substr(0, text.size() - 5));
+    EXPECT_EQ(go_on.status, 100U);
+    EXPECT_EQ(exchange(*client, "later").body, "later");
+}
+
+TEST_F(HttpServerTest, DoesNotSayContinueToABodyThatIsTooLarge) {
+    start_echo({.body_limit = kibibytes(4)});
+    EXPECT_EQ(ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n"
+                  "Expect: 100-continue\r\n\r\n")
+                  .status,
+              413U);
+}
+
+TEST_F(HttpServerTest, APrecheckRefusesBeforeTheBodyIsRead) {
+    start_echo({.precheck = [](const HttpRequest& request) {
+        const bool known = request.header("Authorization").has_value();
+        return known ? std::nullopt : std::optional(access::make_refusal(401, "who are you?"));
+    }});
+    const std::string text = post("body", "Expect: 100-continue\r\n");
+    const auto client = connect();
+    const Answer refused = exchange(*client, text.substr(0, text.size() - 4));
+    EXPECT_EQ(refused.status, 401U);
+    EXPECT_FALSE(refused.keeps_alive);
+    EXPECT_TRUE(requests.empty());
+    EXPECT_EQ(ask(post("body", "Authorization: x\r\n")).body, "body");
+}
+
+TEST_F(HttpServerTest, AClientThatHangsUpCancelsItsRequest) {
+    start_waiting();
+    const auto client = connect();
+    run(client->send(post("x")));
+    run_until([&] { return waiting == 1; });
+    EXPECT_EQ(cancelled, 0);
+    client->close();
+    run_until([&] { return waiting == 0; });
+    EXPECT_EQ(cancelled, 1);
+}
+
+TEST_F(HttpServerTest, OneClientsHangUpIsNotAnothers) {
+    start_waiting();
+    const auto first = connect();
+    const auto second = connect();
+    run(first->send(post("x")));
+    run(second->send(post("x")));
+    run_until([&] { return waiting == 2; });
+    first->close();
+    run_until([&] { return waiting == 1; });
+    EXPECT_EQ(cancelled, 1);
+}
+
+TEST_F(HttpServerTest, AHalfSentRequestIsNeverHandedOver) {
+    start_echo();
+    {
+        const auto client = connect();
+        const std::string text = post("0123456789");
+        run(client->send(text.substr(0, text.size() - 3)));
+    }
+    EXPECT_EQ(ask(kGet).status, 200U);
+    EXPECT_EQ(requests.size(), 1U);
+}
+
+TEST_F(HttpServerTest, FurtherClientsWaitUntilOneLeaves) {
+    start_echo({.connections = 1});
+    const auto first = connect();
+    EXPECT_EQ(exchange(*first, kGet).status, 200U);
+    const auto second = connect();
+    run(second->send(kGet));
+    EXPECT_EQ(exchange(*first, kGet).status, 200U);
+    EXPECT_EQ(requests.size(), 2U);
+    first->close();
+    EXPECT_EQ(receive(*second).status, 200U);
+}
+
+TEST_F(HttpServerTest, StopClosesWhatIsIdle) {
+    start_echo();
+    const auto used = connect();
+    EXPECT_EQ(exchange(*used, kGet).status, 200U);
+    const auto fresh = connect();
+    stop();
+    EXPECT_EQ(receive(*used).status, 0U);
+    EXPECT_EQ(receive(*fresh).status, 0U);
+}
+
+TEST_F(HttpServerTest, StopCancelsWhatRunsAndStillAnswersIt) {
+    start_waiting();
+    const auto client = connect();
+    run(client->send(post("x")));
+    run_until([&] { return waiting == 1; });
+    stop();
+    EXPECT_EQ(cancelled, 1);
+    const Answer answer = receive(*client);
+    EXPECT_EQ(answer.status, 499U);
+    EXPECT_FALSE(answer.keeps_alive);
+}
+
+TEST_F(HttpServerTest, AHandlerThatThrowsCostsOnlyItsConnection) {
+    start([this](HttpRequest, engine::CancellationPtr) { return throw_once(); });
+    testing::internal::CaptureStderr();
+    const unsigned first = ask(kGet).status;
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("broken"), std::string::npos);
+    EXPECT_TRUE(first == 0 || first == 500) << first;
+    EXPECT_EQ(ask(kGet).status, 200U);
+}
+
+TEST_F(HttpServerTest, ListenRefusesAnAddressInUse) {
+    start_echo();
+    const auto again =
+        HttpServer::listen(context.get_executor(), {.host = "127.0.0.1", .port = endpoint.port()});
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, ErrorCode::Conflict);
+    EXPECT_NE(again.error().message.find("--listen"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, ListenRefusesAnAddressOfAnotherHost) {
+    EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "203.0.113.1", .port = 0}));
+    EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "no such host", .port = 0}));
+}
+
+}  // namespace
+}  // namespace belljar::transport
