@@ -26,7 +26,6 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// An attacker's web page can point a name of its own at our address, but not a number.
 bool is_address(const std::string& host) {
     std::array<unsigned char, sizeof(in6_addr)> parsed{};
     return ::inet_pton(AF_INET, host.c_str(), parsed.data()) == 1 ||
@@ -38,19 +37,28 @@ bool is_port(std::string_view text) {
            std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
-// "https://example.org:8080" without its scheme; nothing for "null" and other oddities.
-std::optional<std::string> origin_host(std::string_view origin) {
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "127.0.0.1" || host == "::1";
+}
+
+// "https://example.org:8080" without its scheme; empty for "null" and other oddities.
+std::string origin_authority(const std::string& origin) {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (origin.starts_with(scheme)) {
-            return host_name(origin.substr(scheme.size()));
+            return origin.substr(scheme.size());
         }
     }
-    return std::nullopt;
+    return "";
 }
 
 }  // namespace
 
 std::optional<std::string> host_name(std::string_view authority) {
+    const bool plain = std::ranges::all_of(
+        authority, [](char letter) { return letter > ' ' && letter < 0x7F && letter != '%'; });
+    if (!plain) {
+        return std::nullopt;
+    }
     std::size_t end = authority.rfind(':');
     if (authority.starts_with('[')) {
         const std::size_t bracket = authority.find(']');
@@ -69,7 +77,7 @@ std::optional<std::string> host_name(std::string_view authority) {
         return std::nullopt;
     }
     const std::string name = lower(authority.substr(0, end));
-    if (name.empty() || name.find_first_of("/@ \t:") != std::string::npos) {
+    if (name.empty() || name.find_first_of("/@:") != std::string::npos) {
         return std::nullopt;
     }
     return name;
@@ -86,9 +94,10 @@ Gate::Gate(Options options) : options_(std::move(options)) {
 }
 
 std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const {
-    const std::optional<std::string> host = request.header("Host");
-    const std::optional<std::string> name = host ? host_name(*host) : std::nullopt;
-    if (!name || !is_allowed_name(*name)) {
+    const std::string host = request.header("Host").value_or("");
+    const std::optional<std::string> name = host_name(host);
+    // An attacker's page can point a name of its own at our address, but not a number.
+    if (!name || !(is_loopback(*name) || is_address(*name) || is_listed(*name))) {
         return make_refusal(403,
                             "the Host header names no host of this server; use localhost or an "
                             "address, or add the name to server.allowed_hosts");
@@ -96,9 +105,10 @@ std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const 
     if (!request.headers.contains("Origin")) {
         return std::nullopt;
     }
-    const std::optional<std::string> origin = request.header("Origin");
-    const std::optional<std::string> from = origin ? origin_host(*origin) : std::nullopt;
-    if (!from || !is_allowed_name(*from)) {
+    const std::string authority = origin_authority(request.header("Origin").value_or(""));
+    const std::optional<std::string> from = host_name(authority);
+    const bool same = lower(authority) == lower(host);
+    if (!from || !(same || is_loopback(*from) || is_listed(*from))) {
         return make_refusal(403,
                             "the Origin header names a page that may not use this server; add its "
                             "host to server.allowed_hosts if it may");
@@ -124,10 +134,8 @@ std::optional<HttpResponse> Gate::check_token(const HttpRequest& request) const 
     return refusal;
 }
 
-bool Gate::is_allowed_name(std::string_view host) const {
-    const std::string name(host);
-    return name == "localhost" || is_address(name) ||
-           std::ranges::find(options_.allowed_hosts, name) != options_.allowed_hosts.end();
+bool Gate::is_listed(const std::string& host) const {
+    return std::ranges::find(options_.allowed_hosts, host) != options_.allowed_hosts.end();
 }
 
 }  // namespace belljar::access

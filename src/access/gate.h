@@ -29,7 +29,7 @@ class Gate {
     [[nodiscard]] std::optional<HttpResponse> check_token(const HttpRequest& request) const;
 
    private:
-    [[nodiscard]] bool is_allowed_name(std::string_view host) const;
+    [[nodiscard]] bool is_listed(const std::string& host) const;
 
     Options options_;
 };

@@ -3,6 +3,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_stack.hpp>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxKey = 64 * 1024;
 
-enum class Problem { None, DuplicateKey };
+enum class Problem { None, DuplicateKey, NumberTooLarge };
 
 // Builds the value while it watches the keys of every open object.
 class Handler {
@@ -75,7 +76,12 @@ class Handler {
         stack_.push_uint64(number);
         return true;
     }
-    bool on_double(double number, std::string_view /*text*/, error_code& /*error*/) {
+    bool on_double(double number, std::string_view /*text*/, error_code& error) {
+        if (!std::isfinite(number)) {
+            problem_ = Problem::NumberTooLarge;
+            error = json::error::syntax;
+            return false;
+        }
         stack_.push_double(number);
         return true;
     }
@@ -110,6 +116,9 @@ Result<json::value> parse_json(std::string_view text) {
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     if (parser.handler().problem() == Problem::DuplicateKey) {
         return fail(ErrorCode::InvalidArgument, "the JSON has an object with the same key twice");
+    }
+    if (parser.handler().problem() == Problem::NumberTooLarge) {
+        return fail(ErrorCode::InvalidArgument, "the JSON has a number that is too large");
     }
     if (error == json::error::too_deep) {
         return fail(ErrorCode::InvalidArgument, "the JSON is nested more than 64 levels deep");

@@ -25,17 +25,26 @@ std::string_view name_of(LogLevel level) {
     return "error";
 }
 
+// Both blocks of control characters: a terminal takes U+009B for the start of a command, like ESC.
+bool is_control(unsigned character) {
+    return character < 0x20 || (character >= 0x7F && character < 0xA0);
+}
+
 void append_string(std::string& line, std::string_view text) {
+    const std::string valid = make_valid_utf8(text);
     line += '"';
-    for (const char letter : make_valid_utf8(text)) {
-        const auto byte = static_cast<unsigned char>(letter);
-        if (letter == '"' || letter == '\\') {
+    for (std::size_t index = 0; index < valid.size(); ++index) {
+        const auto byte = static_cast<unsigned char>(valid[index]);
+        const bool two_bytes = byte == 0xC2U;  // U+0080 to U+00BF
+        const unsigned character = two_bytes ? static_cast<unsigned char>(valid[index + 1]) : byte;
+        if (is_control(character) && (two_bytes || byte < 0x80)) {
+            fmt::format_to(std::back_inserter(line), "\\u{:04x}", character);
+            index += two_bytes ? 1 : 0;
+        } else if (byte == '"' || byte == '\\') {
             line += '\\';
-            line += letter;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            fmt::format_to(std::back_inserter(line), "\\u{:04x}", byte);
+            line += valid[index];
         } else {
-            line += letter;
+            line += valid[index];
         }
     }
     line += '"';

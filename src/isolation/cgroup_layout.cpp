@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 
 #include "base/fd.h"
@@ -24,16 +25,32 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     }
 }
 
-// The mount point of a path that the mount shows from `root` on; nothing if it is not shown.
-std::string visible_path(std::string_view mount_point, std::string_view root,
+// mountinfo writes blanks, tabs, newlines and backslashes as three octal digits.
+std::string decode(std::string_view text) {
+    std::string plain;
+    for (std::size_t index = 0; index < text.size(); ++index) {
+        unsigned code = 0;
+        const char* digits = text.data() + index + 1;
+        const bool escaped = text[index] == '\\' && index + 3 < text.size() &&
+                             std::from_chars(digits, digits + 3, code, 8).ptr == digits + 3;
+        plain += escaped ? static_cast<char>(code) : text[index];
+        index += escaped ? 3 : 0;
+    }
+    return plain;
+}
+
+// Where `path` of a hierarchy is seen through a mount that shows it from `root` on. A path outside
+// of what is shown becomes the mount point itself.
+std::string visible_path(const std::string& mount_point, const std::string& root,
                          std::string_view path) {
     if (root != "/") {
-        path = path.starts_with(root) ? path.substr(root.size()) : std::string_view{};
+        const bool below = path == root || path.starts_with(root + "/");
+        path = below ? path.substr(root.size()) : std::string_view{};
     }
     while (path.ends_with('/')) {
         path.remove_suffix(1);
     }
-    return std::string(mount_point) + std::string(path);
+    return mount_point + std::string(path);
 }
 
 // Controller (or "" for version 2) to path, out of /proc/self/cgroup.
@@ -70,24 +87,25 @@ std::vector<Hierarchy> parse_layout(std::string_view mountinfo, std::string_view
             continue;
         }
         const auto back = split(line.substr(dash + 3), ' ');
+        const std::string root = decode(front[3]);
+        const std::string mount_point = decode(front[4]);
         if (back.size() >= 3 && back[0] == "cgroup2") {
             if (const auto own = paths.find(""); own != paths.end()) {
                 hierarchies.push_back(
                     {.version = Hierarchy::Version::Two,
-                     .own_directory = visible_path(front[4], front[3], own->second),
-                     .mount_point = std::string(front[4])});
+                     .own_directory = visible_path(mount_point, root, own->second),
+                     .mount_point = mount_point});
             }
         }
         if (back.size() < 3 || back[0] != "cgroup") {
             continue;
         }
-        Hierarchy hierarchy{.version = Hierarchy::Version::One,
-                            .mount_point = std::string(front[4])};
+        Hierarchy hierarchy{.version = Hierarchy::Version::One, .mount_point = mount_point};
         for (const std::string_view option : split(back[2], ',')) {
             const auto own = paths.find(option);
             if (std::ranges::find(kUsed, option) != kUsed.end() && own != paths.end()) {
                 hierarchy.controllers.emplace_back(option);
-                hierarchy.own_directory = visible_path(front[4], front[3], own->second);
+                hierarchy.own_directory = visible_path(mount_point, root, own->second);
             }
         }
         if (!hierarchy.controllers.empty()) {

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -18,6 +19,7 @@ namespace belljar::isolation {
 namespace {
 
 constexpr auto kSetUpTime = std::chrono::seconds(10);
+constexpr auto kLongestTime = std::chrono::hours(24 * 365);
 
 // The user namespace is not among these: it is entered last, from inside.
 constexpr std::uint64_t kNamespaces =
@@ -37,7 +39,7 @@ Result<Jar> Jar::launch(const JarSpec& spec, JarCgroup cgroup) {
     Jar jar;
     jar.id_ = spec.id;
     jar.host_user_ = spec.host_user;
-    jar.timeout_ = spec.limits.timeout;
+    jar.timeout_ = std::min<Duration>(spec.limits.timeout, kLongestTime);
     jar.cgroup_ = std::move(cgroup);
     BJ_TRY(SocketPair sockets, make_seqpacket_pair());
 

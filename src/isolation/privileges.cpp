@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <limits>
 
 #include "isolation/identity.h"
 
@@ -54,7 +55,8 @@ Result<Account> find_account(const std::string& name, std::uint32_t fallback) {
     uid_t number = 0;
     const char* end = name.data() + name.size();
     const auto [rest, error] = std::from_chars(name.data(), end, number);
-    if (error != std::errc{} || rest != end || number == 0) {
+    if (error != std::errc{} || rest != end || number == 0 ||
+        number == std::numeric_limits<uid_t>::max()) {
         return fail(ErrorCode::InvalidArgument,
                     fmt::format("server.user names no account of this host: \"{}\"", name));
     }

@@ -77,6 +77,12 @@ void explain(Status status, const Limits& limits, execution::RunResult& result) 
                  .rule = "limits.output_flood",
                  .hint = "Print a summary instead, or write to a file in /workspace."});
             return;
+        case Status::Disk:
+            result.denials.push_back({.what = fmt::format("wrote a file of more than {}",
+                                                          format_bytes(limits.workspace)),
+                                      .rule = "limits.workspace",
+                                      .hint = "Write less, or delete what is not needed."});
+            return;
         default:
             return;
     }

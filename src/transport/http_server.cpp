@@ -206,9 +206,20 @@ class HttpServer::Connection {
         stream_.expires_never();
         running_ = std::make_shared<engine::Cancellation>();
         std::variant<HttpResponse, std::monostate> answer =
-            co_await (server_.handler_(std::move(request), running_) || watch_for_hang_up());
+            co_await (answer(std::move(request)) || watch_for_hang_up());
         running_ = nullptr;
         co_return std::get<HttpResponse>(std::move(answer));
+    }
+
+    // Whatever a handler throws is our fault and ends here.
+    Task<HttpResponse> answer(HttpRequest request) {
+        try {
+            HttpResponse response = co_await server_.handler_(std::move(request), running_);
+            co_return response;
+        } catch (const std::exception& error) {
+            server_.log_.error("a request could not be answered", {{"reason", error.what()}});
+        }
+        co_return access::make_refusal(500, "the server could not answer; its log says why");
     }
 
     // Never completes by itself; the answer to the request cancels it.
@@ -248,15 +259,17 @@ class HttpServer::Connection {
 Result<tcp::acceptor> HttpServer::listen(const asio::any_io_executor& executor,
                                          const config::ListenAddress& address) {
     beast::error_code error;
-    tcp::resolver resolver(executor);
-    const std::string host = address.host.empty() ? "0.0.0.0" : address.host;
-    const auto endpoints =
-        resolver.resolve(host, std::to_string(address.port), tcp::resolver::passive, error);
-    if (error || endpoints.empty()) {
+    // Numbers only: looking up a name would ask somebody else where we are to listen.
+    const std::string host = address.host.empty()          ? "0.0.0.0"
+                             : address.host == "localhost" ? "127.0.0.1"
+                                                           : address.host;
+    const tcp::endpoint endpoint(asio::ip::make_address(host, error), address.port);
+    if (error) {
         return fail(ErrorCode::InvalidArgument,
-                    fmt::format("\"{}\" is not an address of this host", host));
+                    fmt::format("cannot listen on \"{}\": use localhost or a numeric address of "
+                                "this host",
+                                host));
     }
-    const tcp::endpoint endpoint = endpoints.begin()->endpoint();
     tcp::acceptor acceptor(executor);
     acceptor.open(endpoint.protocol(), error);
     if (!error) {
