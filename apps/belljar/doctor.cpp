@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "commands.h"
+#include "engine/grade.h"
 #include "isolation/cgroup_layout.h"
 #include "outcome/result_json.h"
 #include "runtime.h"
@@ -106,7 +107,10 @@ Check check_jar(const config::Settings& settings, execution::Isolation& isolatio
         check.fix = "see the lines above; the failed step names the missing kernel permission";
         return check;
     };
-    Result<std::unique_ptr<Runtime>> runtime = Runtime::create(settings, LogLevel::Error);
+    // Whatever the floor is: the grade is what is to be found out.
+    config::Settings lenient = settings;
+    lenient.isolation.require = config::IsolationFloor::Basic;
+    Result<std::unique_ptr<Runtime>> runtime = Runtime::create(lenient, LogLevel::Error);
     if (!runtime) {
         return fail_with(runtime.error());
     }
@@ -120,6 +124,17 @@ Check check_jar(const config::Settings& settings, execution::Isolation& isolatio
     const engine::SandboxInfo info = (*runtime)->engine().info();
     check.found = fmt::format("Python {} ran in it", info.runners.front().version);
     return check;
+}
+
+Check check_grade(const config::Settings& settings, const execution::Isolation& isolation) {
+    const Result<void> enough = engine::check_floor(isolation, settings.isolation.require);
+    return {.name = "floor",
+            .health = enough ? Health::Good : Health::Bad,
+            .found = enough ? "the isolation is at least what isolation.require asks for"
+                            : enough.error().message,
+            .fix = enough ? ""
+                          : "give belljar cgroups for memory and pids (a systemd unit needs "
+                            "Delegate=yes), or lower isolation.require"};
 }
 
 json::object to_json(const Check& check) {
@@ -158,6 +173,7 @@ int examine_host(const config::Loaded& loaded, OutputForm form) {
     std::vector<Check> checks{check_kernel(), check_root(), check_warden(), check_python(),
                               check_cgroups()};
     checks.push_back(check_jar(loaded.settings, isolation));
+    checks.push_back(check_grade(loaded.settings, isolation));
     if (form == OutputForm::Json) {
         print_json(checks, isolation);
     } else {

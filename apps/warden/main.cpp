@@ -42,7 +42,8 @@ int run_warden(const belljar::Log& log) {
 }
 
 [[noreturn]] void become_warden(pid_t keeper) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL) != 0 || ::getppid() != keeper) {
+    if (::prctl(PR_SET_PDEATHSIG, belljar::isolation::kKeeperGone, 0UL, 0UL, 0UL) != 0 ||
+        ::getppid() != keeper) {
         ::_exit(kFailed);
     }
     char* const arguments[] = {const_cast<char*>(kWardenName), nullptr};
@@ -87,8 +88,10 @@ int keep(const belljar::Log& log) {
 
 int main(int argument_count, char** arguments) {
     const belljar::Log log("warden", belljar::LogLevel::Info);
-    // The terminal's Ctrl-C is for the server, which then closes the socket.
+    // The terminal's Ctrl-C and a service manager's SIGTERM are for the server, which then closes
+    // the socket.
     ::setsid();
+    ::signal(SIGTERM, SIG_IGN);
     ::syscall(SYS_close_range, kServerSocket + 1, ~0U, 0);
     if (argument_count > 0 && std::strcmp(arguments[0], kWardenName) == 0) {
         return run_warden(log);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,14 @@ namespace belljar::isolation {
 namespace {
 
 constexpr std::string_view kTreePrefix = "belljar-";
+constexpr std::size_t kTreeDigits = 16;
 constexpr std::string_view kAsideName = "server";
+
+// Ours alone: what somebody else calls belljar-something is left alone.
+bool is_tree_name(std::string_view name) {
+    return name.size() == kTreePrefix.size() + kTreeDigits && name.starts_with(kTreePrefix) &&
+           name.find_first_not_of("0123456789abcdef", kTreePrefix.size()) == std::string_view::npos;
+}
 
 Result<void> limit_version_one(const Fd& directory, const Hierarchy& hierarchy,
                                const execution::Limits& limits) {
@@ -125,15 +133,50 @@ Result<Fd> make_tree(const std::string& parent, const std::string& name, const H
     return tree;
 }
 
+// The own cgroup, or the one from which we have stepped aside.
+std::string home_of(const Hierarchy& hierarchy) {
+    const std::string& own = hierarchy.own_directory;
+    const std::size_t aside = own.rfind('/');
+    const std::size_t tree = aside == 0 ? std::string::npos : own.rfind('/', aside - 1);
+    if (aside == std::string::npos || tree == std::string::npos ||
+        own.substr(aside + 1) != kAsideName ||
+        !is_tree_name(own.substr(tree + 1, aside - tree - 1))) {
+        return own;
+    }
+    return own.substr(0, tree);
+}
+
 // Where a tree may be: below the own cgroup; for version 2 also at the top, where a login session
 // with a shell in it stands in the way of the first.
 std::vector<std::string> possible_parents(const Hierarchy& hierarchy) {
-    std::vector<std::string> parents{hierarchy.own_directory};
-    if (hierarchy.version == Hierarchy::Version::Two &&
-        hierarchy.mount_point != hierarchy.own_directory) {
+    std::vector<std::string> parents{home_of(hierarchy)};
+    if (hierarchy.version == Hierarchy::Version::Two && hierarchy.mount_point != parents.front()) {
         parents.push_back(hierarchy.mount_point);
     }
     return parents;
+}
+
+// The hierarchy with the controllers that a tree below `parent` would have.
+Hierarchy seen_from(const Hierarchy& hierarchy, const std::string& parent) {
+    Hierarchy seen = hierarchy;
+    if (hierarchy.version == Hierarchy::Version::Two) {
+        seen.controllers = offered_controllers(parent);
+    }
+    return seen;
+}
+
+// systemd ends a whole service when a jar in it runs out of memory, unless the service's cgroup was
+// delegated to it.
+bool is_kept_by_systemd(const Hierarchy& seen, const std::string& parent) {
+    char mark = 0;
+    return seen.has("memory") && ::access("/run/systemd/system", F_OK) == 0 &&
+           (::getxattr(parent.c_str(), "trusted.delegate", &mark, sizeof(mark)) != 1 ||
+            mark != '1');
+}
+
+bool lacks_limits(const Hierarchy& here, const Hierarchy& elsewhere) {
+    return (!here.has("memory") && elsewhere.has("memory")) ||
+           (!here.has("pids") && elsewhere.has("pids"));
 }
 
 std::vector<std::string> child_directories(const std::string& path) {
@@ -223,8 +266,7 @@ std::size_t remove_stale_below(const std::string& parent) {
     const Result<Fd> above = lock_cgroup(parent);
     for (const std::string& name : child_directories(parent)) {
         const std::string path = parent + "/" + name;
-        const Result<Fd> tree =
-            name.starts_with(kTreePrefix) ? open_cgroup(path) : Result<Fd>(Fd());
+        const Result<Fd> tree = is_tree_name(name) ? open_cgroup(path) : Result<Fd>(Fd());
         // A living warden holds the lock.
         if (tree && tree->valid() && ::flock(tree->get(), LOCK_EX | LOCK_NB) == 0) {
             removed += remove_tree(path) ? 1U : 0U;
@@ -279,20 +321,33 @@ Result<void> JarCgroup::remove() {
 
 Result<CgroupTree> CgroupTree::create(const std::vector<pid_t>& own_processes) {
     BJ_TRY(const std::vector<Hierarchy> layout, read_layout());
-    const std::string name = std::string(kTreePrefix) + random_hex(8);
+    const std::string name = std::string(kTreePrefix) + random_hex(kTreeDigits / 2);
     CgroupTree tree;
     for (const Hierarchy& hierarchy : layout) {
-        for (const std::string& parent : possible_parents(hierarchy)) {
-            Result<Fd> made = make_tree(parent, name, hierarchy, own_processes);
-            if (made) {
-                tree.hierarchies_.push_back(hierarchy);
-                tree.paths_.push_back(parent + "/" + name);
-                tree.locks_.push_back(std::move(*made));
-                break;
-            }
-        }
+        tree.add(hierarchy, name, own_processes);
     }
     return tree;
+}
+
+void CgroupTree::add(const Hierarchy& hierarchy, const std::string& name,
+                     const std::vector<pid_t>& own_processes) {
+    const std::vector<std::string> parents = possible_parents(hierarchy);
+    const Hierarchy at_top = seen_from(hierarchy, parents.back());
+    for (const std::string& parent : parents) {
+        const bool last = &parent == &parents.back();
+        Hierarchy seen = seen_from(hierarchy, parent);
+        if (!last && (lacks_limits(seen, at_top) || is_kept_by_systemd(seen, parent))) {
+            continue;
+        }
+        Result<Fd> made = make_tree(parent, name, seen, own_processes);
+        if (made) {
+            hierarchies_.push_back(std::move(seen));
+            paths_.push_back(parent + "/" + name);
+            locks_.push_back(std::move(*made));
+            return;
+        }
+        problems_.push_back(made.error().describe());
+    }
 }
 
 Result<JarCgroup> CgroupTree::make_jar(std::uint64_t jar, const execution::Limits& limits) {

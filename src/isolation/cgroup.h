@@ -65,13 +65,19 @@ class CgroupTree {
 
     [[nodiscard]] Result<JarCgroup> make_jar(std::uint64_t jar, const execution::Limits& limits);
     [[nodiscard]] std::uint32_t layers() const;  // Layer bits
+    // Why a hierarchy could not be used, one line for each attempt.
+    [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
     // Removes the subtree; every jar in it must be gone.
     Result<void> remove();
 
    private:
+    void add(const Hierarchy& hierarchy, const std::string& name,
+             const std::vector<pid_t>& own_processes);
+
     std::vector<Hierarchy> hierarchies_;
     std::vector<std::string> paths_;
     std::vector<Fd> locks_;
+    std::vector<std::string> problems_;
 };
 
 // Kills what still runs in the subtrees of wardens that no longer live and removes them, waiting up

@@ -120,19 +120,23 @@ Result<std::vector<Hierarchy>> read_layout() {
     BJ_TRY(const std::string membership, read_file("/proc/self/cgroup", kProcFileLimit));
     std::vector<Hierarchy> hierarchies = parse_layout(mountinfo, membership);
     for (Hierarchy& hierarchy : hierarchies) {
-        if (hierarchy.version == Hierarchy::Version::One) {
-            continue;
-        }
-        const Result<std::string> controllers =
-            read_file(hierarchy.own_directory + "/cgroup.controllers", kProcFileLimit);
-        for (const std::string_view name : split(controllers.value_or(""), ' ')) {
-            const std::string_view trimmed = name.substr(0, name.find('\n'));
-            if (std::ranges::find(kUsed, trimmed) != kUsed.end()) {
-                hierarchy.controllers.emplace_back(trimmed);
-            }
+        if (hierarchy.version == Hierarchy::Version::Two) {
+            hierarchy.controllers = offered_controllers(hierarchy.own_directory);
         }
     }
     return hierarchies;
+}
+
+std::vector<std::string> offered_controllers(const std::string& directory) {
+    std::vector<std::string> offered;
+    const Result<std::string> text = read_file(directory + "/cgroup.controllers", kProcFileLimit);
+    const std::string line = text.value_or("").substr(0, text.value_or("").find('\n'));
+    for (const std::string_view name : split(line, ' ')) {
+        if (std::ranges::find(kUsed, name) != kUsed.end()) {
+            offered.emplace_back(name);
+        }
+    }
+    return offered;
 }
 
 std::string_view describe_layout(const std::vector<Hierarchy>& hierarchies) {

@@ -28,6 +28,9 @@ struct Hierarchy {
 // The layout of this host; version 2 controllers are read from the own directory.
 [[nodiscard]] Result<std::vector<Hierarchy>> read_layout();
 
+// Those of version 2 that a cgroup can hand down, as far as jars use them.
+[[nodiscard]] std::vector<std::string> offered_controllers(const std::string& directory);
+
 // "v1", "v2" or "hybrid", for people.
 [[nodiscard]] std::string_view describe_layout(const std::vector<Hierarchy>& hierarchies);
 

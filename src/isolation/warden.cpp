@@ -51,11 +51,10 @@ Result<ConfigureMessage> receive_configuration(const Fd& server) {
     return *configuration;
 }
 
-// SIGTERM comes from a person, or from the kernel when the keeper has died.
 Result<Fd> open_signals() {
     sigset_t wanted;
     sigemptyset(&wanted);
-    sigaddset(&wanted, SIGTERM);
+    sigaddset(&wanted, kKeeperGone);
     if (::sigprocmask(SIG_BLOCK, &wanted, nullptr) != 0) {
         return fail(system_error("sigprocmask"));
     }
@@ -82,6 +81,9 @@ Result<std::unique_ptr<Warden>> Warden::create(Fd server, const Log& log) {
     const std::vector<pid_t> own{::getpid(), ::getppid(),
                                  static_cast<pid_t>(configuration.server_pid)};
     BJ_TRY(CgroupTree cgroups, CgroupTree::create(own));
+    for (const std::string& problem : cgroups.problems()) {
+        log.warning("a cgroup hierarchy could not be used", {{"reason", problem}});
+    }
     Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll.valid()) {
         return fail(system_error("epoll_create1"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +14,10 @@
 #include "isolation/warden_messages.h"
 
 namespace belljar::isolation {
+
+// What the kernel sends the warden when the keeper has died. Not SIGTERM: a service manager sends
+// that to every process at once, and the warden has to outlive the server.
+inline constexpr int kKeeperGone = SIGUSR1;
 
 // The privileged process: makes jars on request, watches their clocks, reports their ends. One
 // thread, one epoll loop, no parsing beyond fixed structures. When the server is gone it kills

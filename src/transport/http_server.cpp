@@ -205,10 +205,10 @@ class HttpServer::Connection {
         using asio::experimental::awaitable_operators::operator||;
         stream_.expires_never();
         running_ = std::make_shared<engine::Cancellation>();
-        std::variant<HttpResponse, std::monostate> answer =
+        std::variant<HttpResponse, std::monostate> first =
             co_await (answer(std::move(request)) || watch_for_hang_up());
         running_ = nullptr;
-        co_return std::get<HttpResponse>(std::move(answer));
+        co_return std::get<HttpResponse>(std::move(first));
     }
 
     // Whatever a handler throws is our fault and ends here.

@@ -1,0 +1,227 @@
+#include "engine/guest_io.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+
+namespace belljar::engine {
+namespace {
+
+using isolation::GuestFd;
+
+// The test plays the guest: it holds the other ends.
+class GuestIoTest : public testing::Test {
+   protected:
+    void SetUp() override { ::signal(SIGPIPE, SIG_IGN); }  // as the server does
+    void TearDown() override {
+        for (Fd& end : ends) {
+            end.reset();
+        }
+        settle();
+        ::signal(SIGPIPE, SIG_DFL);
+    }
+
+    void start(std::string stdin_text, LiveStreams live = {}) {
+        io.emplace(GuestIo::create(context.get_executor(), limits).value());
+        ends = io->take_guest_ends("the program", "the request").value();
+        io->on_flood([this] { ++floods; });
+        asio::co_spawn(context, io->pump(std::move(stdin_text), std::move(live)),
+                       [this](const std::exception_ptr& failure) {
+                           EXPECT_FALSE(failure);
+                           ended = true;
+                       });
+        settle();
+    }
+
+    void settle() {
+        context.restart();
+        context.poll();
+    }
+
+    Fd& end(GuestFd fd) { return ends[static_cast<std::size_t>(fd)]; }
+
+    void write(GuestFd fd, std::string_view text) {
+        while (!text.empty()) {
+            const std::string_view part = text.substr(0, 32 * 1024);
+            ASSERT_TRUE(write_all(end(fd), part));
+            text.remove_prefix(part.size());
+            settle();
+        }
+    }
+
+    void close_outputs() {
+        for (const GuestFd fd : {GuestFd::Stdout, GuestFd::Stderr, GuestFd::Report}) {
+            end(fd).reset();
+        }
+        settle();
+    }
+
+    asio::io_context context;
+    execution::Limits limits;
+    std::optional<GuestIo> io;
+    std::array<Fd, isolation::kGuestFdCount> ends;
+    int floods = 0;
+    bool ended = false;
+};
+
+TEST_F(GuestIoTest, GivesTheGuestItsProgramAndRequest) {
+    start("");
+    for (const Fd& fd : ends) {
+        EXPECT_TRUE(fd.valid());
+        EXPECT_NE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC, 0);
+    }
+    EXPECT_EQ(read_all(end(GuestFd::Program), kibibytes(1)).value(), "the program");
+    EXPECT_EQ(read_all(end(GuestFd::Request), kibibytes(1)).value(), "the request");
+    EXPECT_FALSE(write_all(end(GuestFd::Program), "x"));
+}
+
+TEST_F(GuestIoTest, KeepsEachStreamApart) {
+    start("");
+    write(GuestFd::Stdout, "out");
+    write(GuestFd::Stderr, "err");
+    write(GuestFd::Report, "{}");
+    write(GuestFd::Stdout, "put");
+    EXPECT_FALSE(ended);
+    close_outputs();
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(io->captured_stdout().text, "output");
+    EXPECT_EQ(io->captured_stderr().text, "err");
+    EXPECT_EQ(io->report(), "{}");
+}
+
+TEST_F(GuestIoTest, EndsOnlyWhenEveryOutputIsClosed) {
+    start("");
+    end(GuestFd::Stdout).reset();
+    end(GuestFd::Stderr).reset();
+    settle();
+    EXPECT_FALSE(ended);
+    end(GuestFd::Report).reset();
+    settle();
+    EXPECT_TRUE(ended);
+}
+
+TEST_F(GuestIoTest, FeedsStandardInputToItsEnd) {
+    start("a\0b");
+    EXPECT_EQ(read_all(end(GuestFd::Stdin), kibibytes(1)).value(), "a");
+    const std::string large(1 << 20U, 'i');
+    close_outputs();
+    ended = false;
+    start(large);
+    std::string received;
+    std::array<char, 65536> buffer{};
+    while (received.size() < large.size()) {
+        const ssize_t count = ::read(end(GuestFd::Stdin).get(), buffer.data(), buffer.size());
+        ASSERT_GT(count, 0);
+        received.append(buffer.data(), static_cast<std::size_t>(count));
+        settle();
+    }
+    EXPECT_TRUE(received == large);
+    EXPECT_EQ(::read(end(GuestFd::Stdin).get(), buffer.data(), buffer.size()), 0);
+}
+
+TEST_F(GuestIoTest, AGuestThatDoesNotReadItsInputCanEnd) {
+    start(std::string(1 << 20U, 'i'));
+    write(GuestFd::Stdout, "done");
+    close_outputs();
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(io->captured_stdout().text, "done");
+}
+
+TEST_F(GuestIoTest, AGuestThatClosesItsInputGoesOn) {
+    start(std::string(1 << 20U, 'i'));
+    end(GuestFd::Stdin).reset();
+    settle();
+    EXPECT_FALSE(ended);
+    write(GuestFd::Stdout, "still here");
+    close_outputs();
+    EXPECT_EQ(io->captured_stdout().text, "still here");
+}
+
+TEST_F(GuestIoTest, TellsOfAFloodOnce) {
+    limits.output = kibibytes(1);
+    limits.output_flood = kibibytes(100);
+    start("");
+    write(GuestFd::Stdout, std::string(100 << 10U, 'x'));
+    EXPECT_EQ(floods, 0) << "exactly the limit is allowed";
+    write(GuestFd::Stdout, "x");
+    EXPECT_EQ(floods, 1);
+    write(GuestFd::Stdout, std::string(100 << 10U, 'x'));
+    write(GuestFd::Stderr, std::string(200 << 10U, 'x'));
+    EXPECT_EQ(floods, 1);
+    close_outputs();
+    EXPECT_EQ(io->captured_stdout().bytes, (200U << 10U) + 1);
+    EXPECT_LT(io->captured_stdout().text.size(), 1200U);
+}
+
+TEST_F(GuestIoTest, CountsEachStreamByItself) {
+    limits.output_flood = kibibytes(100);
+    start("");
+    write(GuestFd::Stdout, std::string(90 << 10U, 'x'));
+    write(GuestFd::Stderr, std::string(90 << 10U, 'x'));
+    EXPECT_EQ(floods, 0);
+    write(GuestFd::Report, std::string(101 << 10U, 'x'));
+    EXPECT_EQ(floods, 1) << "the report is a stream, too";
+}
+
+TEST_F(GuestIoTest, AReportIsBounded) {
+    start("");
+    write(GuestFd::Report, std::string(3 << 20U, 'r'));
+    close_outputs();
+    EXPECT_EQ(io->report().size(), 2U << 20U);
+}
+
+TEST_F(GuestIoTest, ShowsOutputAsItComes) {
+    std::string seen;
+    LiveStreams live;
+    live.on_output = [&](OutputStream stream, std::string_view data) {
+        seen += stream == OutputStream::Stdout ? "o:" : "e:";
+        seen += data;
+    };
+    limits.output = Bytes{2};
+    start("", std::move(live));
+    write(GuestFd::Stdout, "first");
+    EXPECT_EQ(seen, "o:first");
+    write(GuestFd::Stderr, "second");
+    EXPECT_EQ(seen, "o:firste:second") << "what the capture drops is shown all the same";
+}
+
+TEST_F(GuestIoTest, TakesInputFromAPipeAsItComes) {
+    Pipe source = make_pipe().value();
+    LiveStreams live;
+    live.stdin_source = Fd(::fcntl(source.read_end.get(), F_DUPFD_CLOEXEC, 3));
+    start("not used", std::move(live));
+    ASSERT_TRUE(write_all(source.write_end, "typed"));
+    settle();
+    std::array<char, 16> buffer{};
+    ASSERT_EQ(::read(end(GuestFd::Stdin).get(), buffer.data(), buffer.size()), 5);
+    EXPECT_EQ(std::string_view(buffer.data(), 5), "typed");
+    EXPECT_EQ(::fcntl(source.read_end.get(), F_GETFL) & O_NONBLOCK, 0)
+        << "a terminal is shared with the shell";
+    source.write_end.reset();
+    settle();
+    EXPECT_EQ(::read(end(GuestFd::Stdin).get(), buffer.data(), buffer.size()), 0);
+}
+
+TEST_F(GuestIoTest, TakesInputFromAFile) {
+    LiveStreams live;
+    live.stdin_source = make_sealed_file("input", "from a file").value();
+    start("", std::move(live));
+    settle();
+    EXPECT_EQ(read_all(end(GuestFd::Stdin), kibibytes(1)).value(), "from a file");
+}
+
+TEST_F(GuestIoTest, ASourceThatNeverEndsDoesNotHoldTheRun) {
+    const Pipe source = make_pipe().value();
+    LiveStreams live;
+    live.stdin_source = Fd(::fcntl(source.read_end.get(), F_DUPFD_CLOEXEC, 3));
+    start("", std::move(live));
+    close_outputs();
+    EXPECT_TRUE(ended);
+}
+
+}  // namespace
+}  // namespace belljar::engine
