@@ -59,6 +59,28 @@ TEST(Fd, ResetTwiceClosesOnce) {
     EXPECT_FALSE(Fd().valid());
 }
 
+// In a child, because it changes the standard descriptors.
+TEST(OpenMissingStandardDescriptors, FillsOnlyTheGaps) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::close(STDIN_FILENO);
+        ::close(STDOUT_FILENO);
+        struct stat before{};
+        struct stat after{};
+        ::fstat(STDERR_FILENO, &before);
+        const bool opened = open_missing_standard_descriptors().has_value();
+        ::fstat(STDERR_FILENO, &after);
+        const bool kept = before.st_ino == after.st_ino && before.st_dev == after.st_dev;
+        const Fd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        const bool filled = is_open(STDIN_FILENO) && is_open(STDOUT_FILENO) && next.get() > 2;
+        ::_exit(opened && kept && filled ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(MakePipe, CarriesBytesAndIsNotInherited) {
     Pipe pipe = make_pipe().value();
     EXPECT_TRUE(is_close_on_exec(pipe.read_end));

@@ -184,9 +184,11 @@ TEST_F(WardenLinkTest, NamesTheStepThatFailedButNotToClients) {
 }
 
 TEST_F(WardenLinkTest, IgnoresJarsThatNobodyAskedFor) {
+    testing::internal::CaptureStderr();
     say(end_of(999));
     say(isolation::FailedMessage{});
     say(isolation::ReadyMessage{});
+    testing::internal::GetCapturedStderr();
     EXPECT_TRUE(link->alive());
 }
 

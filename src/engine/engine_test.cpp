@@ -1,0 +1,286 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+#include <optional>
+
+#include "base/json.h"
+
+namespace belljar::engine {
+namespace {
+
+using execution::KillReason;
+using execution::RunRequest;
+using execution::RunResult;
+using execution::Status;
+using isolation::GuestFd;
+using std::chrono::seconds;
+
+// A jar as the warden was asked for it. The test plays warden and guest.
+struct Order {
+    isolation::LaunchMessage message{};
+    std::vector<Fd> fds;
+
+    const Fd& fd(GuestFd which) const { return fds[static_cast<std::size_t>(which)]; }
+};
+
+struct Caller {
+    CancellationPtr cancellation = std::make_shared<Cancellation>();
+    std::optional<Result<RunResult>> result;
+};
+
+isolation::EndedMessage exited_with(int code) {
+    isolation::EndedMessage ended{};
+    ended.exited = 1;
+    ended.wait_status = W_EXITCODE(code, 0);
+    return ended;
+}
+
+isolation::EndedMessage killed_for(KillReason reason) {
+    isolation::EndedMessage ended{};
+    ended.kill_reason = reason;
+    return ended;
+}
+
+Task<void> execute(Engine* engine, RunRequest request, Caller* caller) {
+    Result<RunResult> result = co_await engine->execute(std::move(request), caller->cancellation);
+    caller->result = std::move(result);
+}
+
+Task<void> test_self(Engine* engine, std::optional<Result<void>>* result) {
+    Result<void> tested = co_await engine->self_test();
+    *result = std::move(tested);
+}
+
+class EngineTest : public testing::Test {
+   protected:
+    EngineTest() { start(link.listen()); }
+    ~EngineTest() override {
+        link.close();
+        settle();
+    }
+
+    static Engine::Options options() {
+        return {.version = "1.2.3",
+                .policy = policy::policy_from({.output_flood = kibibytes(16)}),
+                .admission = {.running = 1, .waiting = 1},
+                .isolation = {.grade = "standard", .tier = "kernel"}};
+    }
+
+    void start(Task<void> task) {
+        asio::co_spawn(context, std::move(task),
+                       [](const std::exception_ptr& failure) { EXPECT_FALSE(failure); });
+        settle();
+    }
+
+    void settle() {
+        context.restart();
+        context.poll();
+    }
+
+    bool has_order() {
+        pollfd entry{.fd = warden.get(), .events = POLLIN, .revents = 0};
+        return ::poll(&entry, 1, 0) == 1;
+    }
+
+    Order take_order() {
+        Order order;
+        EXPECT_TRUE(has_order());
+        isolation::Packet packet = isolation::receive_packet(warden).value();
+        order.message = std::get<isolation::LaunchMessage>(
+            isolation::decode_server_message(packet.data).value());
+        order.fds = std::move(packet.fds);
+        return order;
+    }
+
+    KillReason take_kill() {
+        EXPECT_TRUE(has_order());
+        const isolation::Packet packet = isolation::receive_packet(warden).value();
+        return std::get<isolation::KillMessage>(
+                   isolation::decode_server_message(packet.data).value())
+            .reason;
+    }
+
+    // The guest ends, then the warden tells of it.
+    void end(Order& order, isolation::EndedMessage ended = exited_with(0)) {
+        order.fds.clear();
+        ended.jar = order.message.jar;
+        ASSERT_TRUE(isolation::send_message(warden, ended));
+        settle();
+    }
+
+    asio::io_context context;
+    Log log{"test", LogLevel::Error};
+    isolation::SocketPair sockets = isolation::make_seqpacket_pair().value();
+    Fd warden = std::move(sockets.second);
+    WardenLink link{context.get_executor(), std::move(sockets.first), log};
+    Engine engine{context.get_executor(), link, runner::Runners::create().value(), options(), log};
+    Caller run;
+};
+
+TEST_F(EngineTest, ARunGoesFromRequestToResult) {
+    start(execute(&engine, {.code = "6*7", .language = "PY", .timeout = seconds(5)}, &run));
+    Order order = take_order();
+    EXPECT_EQ(order.message.timeout_nanoseconds, 5'000'000'000);
+    EXPECT_EQ(isolation::command_of(order.message)->arguments.front(), "/usr/bin/python3");
+    const std::string request = read_all(order.fd(GuestFd::Request), mebibytes(1)).value();
+    EXPECT_EQ(parse_json(request).value().at("code").as_string(), "6*7");
+    EXPECT_FALSE(read_all(order.fd(GuestFd::Program), mebibytes(1)).value().empty());
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stdout), "out"));
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stderr), "err"));
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":42,"repr":"42"})"));
+    EXPECT_FALSE(run.result);
+    end(order);
+    ASSERT_TRUE(run.result && *run.result);
+    const RunResult& result = **run.result;
+    EXPECT_EQ(result.status, Status::Ok);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.stdout_stream.text, "out");
+    EXPECT_EQ(result.stderr_stream.text, "err");
+    EXPECT_EQ(result.result_json, "42");
+    EXPECT_EQ(result.result_repr, "42");
+    EXPECT_EQ(result.language, "python");
+    EXPECT_EQ(result.runner, "cpython");
+    EXPECT_EQ(result.isolation.grade, "standard");
+    EXPECT_EQ(result.execution_id.size(), 36U);
+}
+
+TEST_F(EngineTest, TheKernelsWordCountsAndNotTheGuests) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"status":"ok","result":1})"));
+    end(order, killed_for(KillReason::Deadline));
+    EXPECT_EQ((*run.result)->status, Status::Timeout);
+    EXPECT_EQ((*run.result)->denials.size(), 1U);
+}
+
+TEST_F(EngineTest, RefusesALanguageThatNobodyKnows) {
+    start(execute(&engine, {.code = "1", .language = "cobol"}, &run));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Unsupported);
+    EXPECT_NE(run.result->error().message.find("python"), std::string::npos);
+    EXPECT_FALSE(has_order());
+}
+
+TEST_F(EngineTest, RefusesWhatPolicyRefuses) {
+    start(execute(&engine, {.code = "1", .timeout = seconds(100'000)}, &run));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::InvalidArgument);
+    EXPECT_FALSE(has_order());
+}
+
+TEST_F(EngineTest, ACancelKillsTheJar) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    run.cancellation->request();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    EXPECT_FALSE(run.result) << "the jar has not ended yet";
+    end(order, killed_for(KillReason::Cancelled));
+    EXPECT_EQ((*run.result)->status, Status::Cancelled);
+}
+
+TEST_F(EngineTest, AFloodKillsTheJar) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stdout), std::string(20 << 10U, 'x')));
+    settle();
+    EXPECT_EQ(take_kill(), KillReason::Output);
+    end(order, killed_for(KillReason::Output));
+    EXPECT_EQ((*run.result)->status, Status::Output);
+    EXPECT_EQ((*run.result)->stdout_stream.bytes, 20U << 10U);
+}
+
+TEST_F(EngineTest, RunsWaitTheirTurnAndTooManyAreRefused) {
+    Caller second;
+    Caller third;
+    start(execute(&engine, {.code = "1"}, &run));
+    start(execute(&engine, {.code = "2"}, &second));
+    start(execute(&engine, {.code = "3"}, &third));
+    EXPECT_EQ(third.result->error().code, ErrorCode::Overloaded);
+    Order order = take_order();
+    EXPECT_FALSE(has_order()) << "the second waits";
+    end(order);
+    Order next = take_order();
+    end(next);
+    EXPECT_TRUE(second.result && *second.result);
+}
+
+TEST_F(EngineTest, AFailedJarIsAnErrorAndFreesItsPlace) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    order.fds.clear();
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(isolation::send_message(
+        warden,
+        isolation::FailedMessage{
+            .jar = order.message.jar, .step = isolation::Step::MountProc, .sys_errno = EPERM}));
+    settle();
+    testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::SystemCall);
+    Caller second;
+    start(execute(&engine, {.code = "2"}, &second));
+    Order next = take_order();
+    end(next);
+    EXPECT_TRUE(second.result && *second.result);
+}
+
+TEST_F(EngineTest, LosingTheWardenFailsTheRun) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    order.fds.clear();  // its jars die with it
+    warden.reset();
+    settle();
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Unavailable);
+    EXPECT_FALSE(engine.ready());
+}
+
+TEST_F(EngineTest, IsReadyAfterItsSelfTest) {
+    EXPECT_FALSE(engine.ready());
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":"3.11.2","repr":"'3.11.2'"})"));
+    end(order);
+    ASSERT_TRUE(tested && *tested);
+    EXPECT_TRUE(engine.ready());
+    const SandboxInfo info = engine.info();
+    EXPECT_EQ(info.version, "1.2.3");
+    ASSERT_FALSE(info.runners.empty());
+    EXPECT_EQ(info.runners.front().language, "python");
+    EXPECT_EQ(info.runners.front().version, "3.11.2");
+    EXPECT_EQ(info.maximum_limits.timeout, Duration(seconds(300)));
+}
+
+TEST_F(EngineTest, IsNotReadyIfTheTrialRunFails) {
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stderr), "no module named encodings"));
+    end(order, exited_with(1));
+    ASSERT_TRUE(tested && !*tested);
+    EXPECT_EQ(tested->error().code, ErrorCode::Unavailable);
+    EXPECT_NE(tested->error().message.find("encodings"), std::string::npos);
+    EXPECT_FALSE(engine.ready());
+}
+
+TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
+    for (const std::string_view repr : {"", "3", "''"}) {
+        std::optional<Result<void>> tested;
+        start(test_self(&engine, &tested));
+        Order order = take_order();
+        ASSERT_TRUE(
+            write_all(order.fd(GuestFd::Report), R"({"repr":")" + std::string(repr) + "\"}"));
+        end(order);
+        EXPECT_TRUE(tested) << "[" << repr << "]";
+    }
+}
+
+}  // namespace
+}  // namespace belljar::engine
