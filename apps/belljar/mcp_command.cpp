@@ -10,7 +10,7 @@ namespace {
 // The first message is answered at once; the trial run goes on beside it.
 Task<void> test_jars(Runtime* runtime) {
     const Result<void> tested = co_await runtime->engine().self_test();
-    if (!tested) {
+    if (!tested && tested.error().code != ErrorCode::Cancelled) {
         runtime->log().error("the trial run failed", {{"reason", tested.error().describe()}});
     }
 }

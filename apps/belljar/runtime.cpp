@@ -92,7 +92,7 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
         [this, &outcome](const std::exception_ptr& failure, Result<void> result) {
             outcome = failure ? Result<void>(fail(ErrorCode::Internal, "an unexpected exception"))
                               : std::move(result);
-            io_.stop();
+            let_everything_end();
         });
     while (!outcome) {
         io_.run_one();

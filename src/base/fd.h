@@ -55,8 +55,8 @@ class PidFd {
     Fd fd_;
 };
 
-// Opens /dev/null in the place of every standard descriptor that is closed. First thing in main: else
-// the next socket we open gets the number of standard output, and output goes into it.
+// Opens /dev/null in the place of every standard descriptor that is closed. First thing in main:
+// else the next socket we open gets the number of standard output, and output goes into it.
 [[nodiscard]] Result<void> open_missing_standard_descriptors();
 
 struct Pipe {

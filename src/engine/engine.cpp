@@ -119,7 +119,7 @@ Task<Result<void>> Engine::self_test() {
         Result<RunResult> result =
             co_await run(std::move(request), std::make_shared<Cancellation>(), LiveStreams{});
         BJ_CO_TRY_VOID(result);
-        if (!result->success() || !result->result_repr) {
+        if (!result->success() || result->result_repr.value_or("").size() < 2) {
             co_return fail(ErrorCode::Unavailable,
                            fmt::format("the trial run of {} ended with status {}: {}",
                                        manifest.language, execution::name_of(result->status),

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/readiness.h"
+
 namespace belljar::engine {
 namespace {
 
@@ -135,17 +137,11 @@ Task<void> GuestIo::feed_text(std::string text) {
 
 Task<void> GuestIo::feed_source(Fd source) {
     boost::system::error_code error;
-    asio::posix::stream_descriptor readable(stdin_.get_executor(), source.get());
+    Result<Readiness> readiness = Readiness::create(stdin_.get_executor(), source);
     std::vector<char> buffer(kChunk);
-    while (!error) {
-        // Waits and then reads: the descriptor may be a terminal shared with a shell, which must
-        // not find it non-blocking afterwards. Plain files cannot be waited for and never block.
-        co_await readable.async_wait(asio::posix::descriptor_base::wait_read,
-                                     asio::redirect_error(asio::use_awaitable, error));
-        if (error && error != asio::error::operation_not_supported) {
-            break;
-        }
-        const ssize_t count = ::read(source.get(), buffer.data(), buffer.size());
+    while (readiness && !error) {
+        const bool ready = co_await readiness->wait();
+        const ssize_t count = ready ? ::read(source.get(), buffer.data(), buffer.size()) : 0;
         if (count <= 0) {
             break;
         }
@@ -153,7 +149,6 @@ Task<void> GuestIo::feed_source(Fd source) {
                                    asio::buffer(buffer.data(), static_cast<std::size_t>(count)),
                                    asio::redirect_error(asio::use_awaitable, error));
     }
-    [[maybe_unused]] const int lent = readable.release();
     stdin_.close(error);
     co_await rest_until_cancelled();
 }

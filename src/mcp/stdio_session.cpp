@@ -53,6 +53,13 @@ Task<std::optional<std::string>> StdioSession::handle_line(std::string line) {
     co_return answer ? std::optional(to_text(*answer)) : std::nullopt;
 }
 
+std::string StdioSession::refuse_long_line(Bytes limit) const {
+    return to_text(error_message(
+        unreadable_id(),
+        {.code = RpcCode::InvalidRequest,
+         .message = fmt::format("The line is longer than the {} bytes allowed.", limit.count)}));
+}
+
 void StdioSession::cancel_all() {
     // A cancelled run may end within the call and leave the map, so walk over a copy.
     const InFlight in_flight = in_flight_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "mcp/json_rpc.h"
@@ -21,6 +22,9 @@ class StdioSession {
     // The answer line without its newline, or nothing for notifications, blank lines and cancelled
     // requests. May be called again while earlier lines are still being answered.
     Task<std::optional<std::string>> handle_line(std::string line);
+
+    // What to answer to a line that is too long to be read.
+    [[nodiscard]] std::string refuse_long_line(Bytes limit) const;
 
     // Ends every request in flight; none of them is answered.
     void cancel_all();

@@ -218,6 +218,8 @@ class HttpServer::Connection {
             co_return response;
         } catch (const std::exception& error) {
             server_.log_.error("a request could not be answered", {{"reason", error.what()}});
+        } catch (...) {
+            server_.log_.error("a request could not be answered");
         }
         co_return access::make_refusal(500, "the server could not answer; its log says why");
     }

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
 namespace belljar::transport {
@@ -26,10 +24,9 @@ StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::StdioSess
                            Options options, const Log& log)
     : session_(session),
       options_(options),
-      log_(log),
       input_(duplicate(STDIN_FILENO)),
       output_(duplicate(STDOUT_FILENO)),
-      readable_(executor, ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)),
+      readable_(Readiness::create(executor, input_)),
       requests_(executor, log) {}
 
 Task<void> StdioChannel::run() {
@@ -52,17 +49,19 @@ Task<void> StdioChannel::run() {
 
 void StdioChannel::stop() {
     stopped_ = true;
-    readable_.cancel();
+    if (readable_) {
+        readable_->cancel();
+    }
     session_.cancel_all();
 }
 
-// Waits, then reads: standard input may be shared with others, who must not find it non-blocking.
-// Plain files cannot be waited for and never block. False at the end.
+// False at the end of the input.
 Task<bool> StdioChannel::read_more() {
-    boost::system::error_code error;
-    co_await readable_.async_wait(asio::posix::descriptor_base::wait_read,
-                                  asio::redirect_error(asio::use_awaitable, error));
-    if (error && error != asio::error::operation_not_supported) {
+    if (!readable_) {
+        co_return false;
+    }
+    const bool ready = co_await readable_->wait();
+    if (!ready) {
         co_return false;
     }
     std::array<char, kChunk> chunk{};
@@ -87,10 +86,9 @@ void StdioChannel::take_lines() {
     }
     buffer_.erase(0, begin);
     if (buffer_.size() > options_.line_limit.count) {
-        log_.warning("a message is longer than the limit and is dropped",
-                     {{"limit", std::int64_t(options_.line_limit.count)}});
         buffer_.clear();
         skipping_ = true;
+        write_line(session_.refuse_long_line(options_.line_limit));
     }
 }
 

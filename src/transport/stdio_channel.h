@@ -1,13 +1,13 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <deque>
 #include <string>
 
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/readiness.h"
+#include "base/result.h"
 #include "base/task.h"
 #include "base/task_group.h"
 #include "mcp/stdio_session.h"
@@ -38,10 +38,9 @@ class StdioChannel {
 
     mcp::StdioSession& session_;
     Options options_;
-    const Log& log_;
     Fd input_;
     Fd output_;
-    asio::posix::stream_descriptor readable_;
+    Result<Readiness> readable_;
     TaskGroup requests_;
     std::string buffer_;
     bool skipping_ = false;  // inside a line that is too long
