@@ -86,8 +86,11 @@ Result<bool> Jar::on_report() {
                 return false;
             }
             const std::byte proceed{1};
-            BJ_TRY_VOID(send_packet(reports_, std::span(&proceed, 1), {}));
-            return false;
+            Result<void> sent = send_packet(reports_, std::span(&proceed, 1), {});
+            if (!sent && sent.error().sys_errno != EPIPE) {
+                return fail(std::move(sent).error());
+            }
+            return false;  // killed in the meantime: on_exit() follows
         }
         case JarEvent::GuestStarts:
             guest_started_ = true;

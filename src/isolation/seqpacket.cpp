@@ -81,6 +81,9 @@ Result<Packet> receive_packet(const Fd& socket) {
     do {
         received = ::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC);
     } while (received < 0 && errno == EINTR);
+    if (received < 0 && errno == ECONNRESET) {
+        return Packet{};  // gone, with a message of ours still unread
+    }
     if (received < 0) {
         return fail(system_error("recvmsg"));
     }

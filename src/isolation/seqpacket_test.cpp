@@ -129,5 +129,16 @@ TEST(Seqpacket, DoesNotBlockIfTheSocketDoesNot) {
     EXPECT_EQ(receive_packet(sockets.second).error().sys_errno, EAGAIN);
 }
 
+// The kernel resets a socket that is closed with a message still unread in it.
+TEST(Seqpacket, APeerThatLeavesAMessageUnreadIsGoneAndNotAnError) {
+    SocketPair pair = make_seqpacket_pair().value();
+    const std::byte unread{1};
+    ASSERT_TRUE(send_packet(pair.first, std::span(&unread, 1), {}));
+    pair.second.reset();
+    const Result<Packet> packet = receive_packet(pair.first);
+    ASSERT_TRUE(packet);
+    EXPECT_TRUE(packet->data.empty());
+}
+
 }  // namespace
 }  // namespace belljar::isolation
