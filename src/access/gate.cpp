@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/json/object.hpp>
 
+#include "base/ascii.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -15,16 +16,6 @@ namespace belljar::access {
 namespace {
 
 constexpr std::string_view kBearer = "bearer ";
-
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), [](char letter) { return lower(letter); });
-    return result;
-}
 
 bool is_address(const std::string& host) {
     std::array<unsigned char, sizeof(in6_addr)> parsed{};
@@ -69,14 +60,14 @@ std::optional<std::string> host_name(std::string_view authority) {
         if (!rest.empty() && (rest.front() != ':' || !is_port(rest.substr(1)))) {
             return std::nullopt;
         }
-        return lower(authority.substr(1, bracket - 1));
+        return to_lower(authority.substr(1, bracket - 1));
     }
     if (end == std::string_view::npos) {
         end = authority.size();
     } else if (!is_port(authority.substr(end + 1))) {
         return std::nullopt;
     }
-    const std::string name = lower(authority.substr(0, end));
+    const std::string name = to_lower(authority.substr(0, end));
     if (name.empty() || name.find_first_of("/@:") != std::string::npos) {
         return std::nullopt;
     }
@@ -89,7 +80,7 @@ HttpResponse make_refusal(unsigned status, std::string_view message) {
 
 Gate::Gate(Options options) : options_(std::move(options)) {
     for (std::string& host : options_.allowed_hosts) {
-        host = lower(host);
+        host = to_lower(host);
     }
 }
 
@@ -107,7 +98,7 @@ std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const 
     }
     const std::string authority = origin_authority(request.header("Origin").value_or(""));
     const std::optional<std::string> from = host_name(authority);
-    const bool same = lower(authority) == lower(host);
+    const bool same = to_lower(authority) == to_lower(host);
     if (!from || !(same || is_loopback(*from) || is_listed(*from))) {
         return make_refusal(403,
                             "the Origin header names a page that may not use this server; add its "
@@ -124,7 +115,7 @@ std::optional<HttpResponse> Gate::check_token(const HttpRequest& request) const 
     std::string_view problem = "the token is not valid";
     if (!given) {
         problem = "a token is needed: send the header \"Authorization: Bearer TOKEN\"";
-    } else if (lower(given->substr(0, kBearer.size())) != kBearer) {
+    } else if (to_lower(given->substr(0, kBearer.size())) != kBearer) {
         problem = "the Authorization header must have the form \"Bearer TOKEN\"";
     } else if (equal_in_constant_time(given->substr(kBearer.size()), options_.token)) {
         return std::nullopt;

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace belljar::access {
 namespace {
-
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 std::string_view trim(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t");
@@ -20,8 +18,8 @@ std::string_view trim(std::string_view text) {
 }  // namespace
 
 bool LessIgnoringCase::operator()(std::string_view left, std::string_view right) const {
-    return std::ranges::lexicographical_compare(left, right,
-                                                [](char a, char b) { return lower(a) < lower(b); });
+    return std::ranges::lexicographical_compare(
+        left, right, [](char a, char b) { return to_lower(a) < to_lower(b); });
 }
 
 std::optional<std::string> HttpRequest::header(std::string_view name) const {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace belljar {
 namespace {
 
@@ -28,16 +30,6 @@ constexpr std::array<Unit, 13> kUnits{{{"", 0},
                                        {"t", 40},
                                        {"tib", 40}}};
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& letter : result) {
-        if (letter >= 'A' && letter <= 'Z') {
-            letter = static_cast<char>(letter - 'A' + 'a');
-        }
-    }
-    return result;
-}
-
 }  // namespace
 
 Result<Bytes> parse_bytes(std::string_view text) {
@@ -47,7 +39,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
     if (error != std::errc{}) {
         return fail(ErrorCode::InvalidArgument, "expected a size such as 1048576, 256m or 1g");
     }
-    const std::string suffix = lower(std::string_view(rest, static_cast<std::size_t>(end - rest)));
+    const std::string suffix =
+        to_lower(std::string_view(rest, static_cast<std::size_t>(end - rest)));
     for (const Unit& unit : kUnits) {
         if (unit.suffix != suffix) {
             continue;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/ascii.h"
 #include "config/settings.h"
 
 namespace belljar::config {
@@ -52,12 +53,7 @@ concept Enumeration = std::is_enum_v<T>;
 // Upper and lower case do not matter.
 template <Enumeration T>
 [[nodiscard]] std::optional<T> meaning_of(std::string_view text) {
-    std::string word(text);
-    for (char& letter : word) {
-        if (letter >= 'A' && letter <= 'Z') {
-            letter = static_cast<char>(letter - 'A' + 'a');
-        }
-    }
+    const std::string word = to_lower(text);
     const std::span<const Choice<T>> choices = choices_for(T{});
     const auto found = std::ranges::find(choices, std::string_view(word), &Choice<T>::word);
     return found == choices.end() ? std::nullopt : std::optional(found->meaning);

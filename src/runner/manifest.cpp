@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "runner/embedded_files.h"
 
 namespace belljar::runner {
@@ -14,14 +15,6 @@ namespace {
 
 constexpr std::string_view kManifests = "runners/";
 constexpr std::string_view kGuestPrograms = "guest/";
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), [](char letter) {
-        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    });
-    return result;
-}
 
 Result<std::string> required_text(const toml::table& table, std::string_view key) {
     const std::optional<std::string> value = table[key].value<std::string>();
@@ -103,7 +96,7 @@ Result<Runners> Runners::create() {
 }
 
 const Manifest* Runners::find(std::string_view language) const {
-    const std::string wanted = lower(language);
+    const std::string wanted = to_lower(language);
     for (const Manifest& manifest : manifests_) {
         const bool alias = std::ranges::find(manifest.aliases, wanted) != manifest.aliases.end();
         if (manifest.language == wanted || alias) {

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace belljar {
+
+// For names that protocols and settings write in ASCII; every other byte stays as it is.
+[[nodiscard]] constexpr char to_lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+[[nodiscard]] inline std::string to_lower(std::string_view text) {
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(), [](char letter) { return to_lower(letter); });
+    return lower;
+}
+
+}  // namespace belljar
