@@ -180,11 +180,12 @@ Result<void> try_serve(const config::Loaded& loaded) {
     const config::Settings& settings = loaded.settings;
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
-    BJ_TRY(const TokenText token, choose_token(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
+    // Only now that nothing stands in the way: a token is shown once, at the start that made it.
+    BJ_TRY(const TokenText token, choose_token(settings, directory));
     if (::geteuid() == 0) {
         BJ_TRY(const isolation::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));

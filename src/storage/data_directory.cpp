@@ -11,11 +11,12 @@
 namespace belljar::storage {
 namespace {
 
-Result<void> make_directories(const std::string& path) {
+// True if it was not there before.
+Result<bool> make_directories(const std::string& path) {
     std::error_code error;
     const std::filesystem::path directory(path);
     if (std::filesystem::is_directory(directory, error)) {
-        return {};
+        return false;
     }
     std::filesystem::create_directories(directory, error);
     if (!error) {
@@ -27,23 +28,25 @@ Result<void> make_directories(const std::string& path) {
                                 "--data-dir",
                                 path, error.message()));
     }
-    return {};
+    return true;
 }
 
 }  // namespace
 
 Result<DataDirectory> DataDirectory::open(const std::string& path) {
-    BJ_TRY_VOID(make_directories(path));
-    Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.valid()) {
+    DataDirectory data;
+    data.path_ = path;
+    BJ_TRY(data.made_, make_directories(path));
+    data.directory_ = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!data.directory_.valid()) {
         return fail(system_error(fmt::format("open data directory {}", path)));
     }
     constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-    Fd lock(::openat(directory.get(), "lock", kFlags, 0600));
-    if (!lock.valid()) {
+    data.lock_ = Fd(::openat(data.directory_.get(), "lock", kFlags, 0600));
+    if (!data.lock_.valid()) {
         return fail(system_error(fmt::format("open the lock of data directory {}", path)));
     }
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(data.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) {
             return fail(ErrorCode::Conflict,
                         fmt::format("the data directory {} is in use by another Belljar server; "
@@ -52,11 +55,11 @@ Result<DataDirectory> DataDirectory::open(const std::string& path) {
         }
         return fail(system_error("flock data directory"));
     }
-    return DataDirectory(path, std::move(directory), std::move(lock));
+    return data;
 }
 
 Result<void> DataDirectory::give_to(uid_t user, gid_t group) const {
-    if (::fchown(directory_.get(), user, group) != 0) {
+    if (made_ && ::fchown(directory_.get(), user, group) != 0) {
         return fail(system_error("fchown data directory"));
     }
     return {};

@@ -19,16 +19,17 @@ class DataDirectory {
     // Every access goes through this descriptor, never through the path.
     [[nodiscard]] const Fd& fd() const { return directory_; }
     [[nodiscard]] const std::string& path() const { return path_; }
-    // Gives the directory itself to the account that the server will run as.
+    // Gives the directory to the account that the server will run as, if it was made by open(): one
+    // that was there before keeps its owner, whatever an operator pointed us at.
     Result<void> give_to(uid_t user, gid_t group) const;
 
    private:
-    DataDirectory(std::string path, Fd directory, Fd lock)
-        : path_(std::move(path)), directory_(std::move(directory)), lock_(std::move(lock)) {}
+    DataDirectory() = default;
 
     std::string path_;
     Fd directory_;
     Fd lock_;
+    bool made_ = false;
 };
 
 }  // namespace belljar::storage

@@ -120,5 +120,18 @@ TEST_F(DataDirectoryTest, CanBeGivenToTheServersAccount) {
     EXPECT_EQ(status.st_gid, 4243U);
 }
 
+// An operator may point at any directory; only one of our own making changes hands.
+TEST_F(DataDirectoryTest, ADirectoryThatWasThereKeepsItsOwner) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "changing an owner needs root";
+    }
+    ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
+    const DataDirectory directory = DataDirectory::open(path).value();
+    EXPECT_TRUE(directory.give_to(4242, 4243));
+    struct stat status{};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, 0U);
+}
+
 }  // namespace
 }  // namespace belljar::storage
