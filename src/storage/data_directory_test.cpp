@@ -125,7 +125,7 @@ TEST_F(DataDirectoryTest, ADirectoryThatWasThereKeepsItsOwner) {
     if (::geteuid() != 0) {
         GTEST_SKIP() << "changing an owner needs root";
     }
-    ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
+    fs::create_directories(path);
     const DataDirectory directory = DataDirectory::open(path).value();
     EXPECT_TRUE(directory.give_to(4242, 4243));
     struct stat status{};
