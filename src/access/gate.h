@@ -8,11 +8,6 @@
 
 namespace belljar::access {
 
-// Who is calling, after the gate.
-struct Principal {
-    std::string name{};
-};
-
 // The checks that every HTTP request passes before anybody looks at what it wants: Host and Origin
 // (a web page must not reach us through the user's browser), then the token.
 class Gate {

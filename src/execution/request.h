@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/fd.h"
 
 namespace belljar::execution {
 

@@ -8,11 +8,6 @@
 // function is one Step.
 namespace belljar::isolation {
 
-struct RootTree {
-    Fd root;
-    Fd workspace;  // stays open outside, so that its use can be read when the jar is gone
-};
-
 // Stops every mount made here from reaching the host, and the reverse.
 [[nodiscard]] Result<void> make_mounts_private();
 
@@ -26,6 +21,8 @@ struct RootTree {
 // null, zero, full, random, urandom, the usual links and a sized /dev/shm.
 [[nodiscard]] Result<void> mount_dev(const Fd& root, const JarSpec& spec);
 [[nodiscard]] Result<void> mount_tmp(const Fd& root, const JarSpec& spec);
+// The descriptor stays open outside, so that the use of the workspace can be read when the jar is
+// gone.
 [[nodiscard]] Result<Fd> mount_workspace(const Fd& root, const JarSpec& spec);
 // A passwd, group and hosts of the jar's own; the host's are not shown.
 [[nodiscard]] Result<void> write_etc(const Fd& root);

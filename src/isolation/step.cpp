@@ -9,7 +9,6 @@ namespace {
 constexpr auto kNames = std::to_array<std::string_view>({
     "read the launch message",
     "make the cgroup",
-    "open the host's files",
     "clone into new namespaces",
     "die with the warden",
     "start a new session",

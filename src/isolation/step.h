@@ -10,7 +10,6 @@ namespace belljar::isolation {
 enum class Step : std::uint32_t {
     ReadMessage,
     MakeCgroup,
-    OpenHostFiles,
     Clone,
     DieWithWarden,
     NewSession,
