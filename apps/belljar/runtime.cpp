@@ -9,12 +9,22 @@
 #include <cstdlib>
 #include <optional>
 
+#include "config/choice.h"
 #include "engine/grade.h"
 
 namespace belljar::apps {
 namespace {
 
 constexpr auto kFarewellTime = std::chrono::seconds(15);
+
+std::string mode_name(config::LaunchMode mode) {
+    for (const auto& choice : config::choices_for(mode)) {
+        if (choice.meaning == mode) {
+            return std::string(choice.word);
+        }
+    }
+    return "auto";
+}
 
 }  // namespace
 
@@ -25,7 +35,14 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     BJ_TRY(engine::WardenProcess warden,
            engine::start_warden({.program = program,
                                  .first_user_id = settings.isolation.uid_base,
-                                 .user_id_count = settings.isolation.uid_count}));
+                                 .user_id_count = settings.isolation.uid_count,
+                                 .mode = mode_name(settings.isolation.mode),
+                                 .workspace = settings.limits.workspace,
+                                 .root = settings.isolation.root,
+                                 .tools = settings.tools.path,
+                                 .scratch = settings.isolation.scratch.empty()
+                                                ? "/var/tmp"
+                                                : settings.isolation.scratch}));
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
@@ -40,7 +57,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
       tasks_(io_.get_executor(), log_),
       signals_(io_),
       warden_(std::move(warden)),
-      isolation_(engine::grade_of(warden_.layers)),
+      isolation_(engine::grade_of(warden_.layers, warden_.mode)),
       link_(std::make_unique<engine::WardenLink>(io_.get_executor(), std::move(warden_.socket),
                                                  log_)),
       engine_(std::make_unique<engine::Engine>(
@@ -60,17 +77,17 @@ Runtime::~Runtime() {
     }
 }
 
-Result<isolation::Account> Runtime::account() const {
+Result<access::Account> Runtime::account() const {
     // Just below the ids that jars have.
-    return isolation::find_account(settings_.server.user, settings_.isolation.uid_base - 1);
+    return access::find_account(settings_.server.user, settings_.isolation.uid_base - 1);
 }
 
 Result<void> Runtime::drop_privileges() {
     if (::geteuid() != 0) {
         return {};
     }
-    BJ_TRY(const isolation::Account chosen, account());
-    return isolation::drop_privileges(chosen);
+    BJ_TRY(const access::Account chosen, account());
+    return access::drop_privileges(chosen);
 }
 
 Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on_stop) {

@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "engine/warden_link.h"
 #include "engine/warden_process.h"
-#include "isolation/privileges.h"
+#include "access/privileges.h"
 
 namespace belljar::apps {
 
@@ -30,7 +30,7 @@ class Runtime {
 
     // Gives root up, if there is root to give up. Everything privileged must be done before.
     Result<void> drop_privileges();
-    [[nodiscard]] Result<isolation::Account> account() const;
+    [[nodiscard]] Result<access::Account> account() const;
 
     // Runs `main_task` to its end, then ends every jar and whatever else is still running. A
     // termination signal or the loss of the warden calls `on_stop`; a second signal ends the

@@ -187,7 +187,7 @@ Result<void> try_serve(const config::Loaded& loaded) {
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(const TokenText token, choose_token(settings, directory));
     if (::geteuid() == 0) {
-        BJ_TRY(const isolation::Account account, runtime->account());
+        BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());

@@ -1,6 +1,7 @@
-// The privileged half of Belljar. Started by the server with their socket as descriptor 3, it is
-// two processes: the keeper only waits, and the warden does the work. Whatever happens to the
-// warden, the keeper removes the cgroups that are left, and the other way round.
+// The privileged half of Belljar. Started by the server with their socket as descriptor 3 and the
+// wanted launch mode as argument, it is two processes: the keeper only waits, and the warden does
+// the work. Whatever happens to the warden, the keeper removes what is left, and the other way
+// round.
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -10,26 +11,53 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "base/log.h"
 #include "isolation/cgroup.h"
+#include "isolation/launch_mode.h"
 #include "isolation/warden.h"
+#include "jar/process_tree.h"
+#include "jar/seqpacket.h"
 
 namespace {
+
+using belljar::jar::Mode;
 
 constexpr int kServerSocket = 3;
 constexpr int kFailed = 1;
 constexpr const char* kWardenName = "belljar-warden";
 constexpr const char* kKeeperName = "belljar-keeper";
 
+std::string init_beside_us() {
+    std::array<char, 4096> path{};
+    const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+    const std::string self(path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return self.substr(0, self.rfind('/') + 1) + "belljar-init";
+}
+
+// What the keeper found out, as the warden's arguments: mode, first user id, number of user ids.
+belljar::isolation::Host host_from(char** arguments) {
+    belljar::isolation::Host host;
+    for (const auto mode : {Mode::Root, Mode::Rootless, Mode::Nested}) {
+        host.mode = belljar::jar::name_of(mode) == arguments[1] ? mode : host.mode;
+    }
+    host.first_user = static_cast<uid_t>(std::strtoul(arguments[2], nullptr, 10));
+    host.user_count = static_cast<uid_t>(std::strtoul(arguments[3], nullptr, 10));
+    host.init = init_beside_us();
+    return host;
+}
+
 // The socket was inherited on purpose; nothing cloned from here on may inherit it again.
-int run_warden(const belljar::Log& log) {
+int run_warden(const belljar::isolation::Host& host, const belljar::Log& log) {
     ::prctl(PR_SET_NAME, kWardenName, 0UL, 0UL, 0UL);
     ::fcntl(kServerSocket, F_SETFD, FD_CLOEXEC);
-    auto warden = belljar::isolation::Warden::create(belljar::Fd(kServerSocket), log);
+    auto warden = belljar::isolation::Warden::create(belljar::Fd(kServerSocket), host, log);
     if (!warden) {
         log.error("the warden could not start", {{"reason", warden.error().describe()}});
         return kFailed;
@@ -41,34 +69,62 @@ int run_warden(const belljar::Log& log) {
     return 0;
 }
 
-[[noreturn]] void become_warden(pid_t keeper) {
+[[noreturn]] void become_warden(Mode mode, pid_t keeper, const belljar::Fd& socket,
+                                const belljar::Log& log) {
+    belljar::Result<belljar::isolation::Host> host = belljar::isolation::Host{};
+    if (mode == Mode::Rootless) {
+        host = belljar::isolation::enter_own_namespaces(socket);
+    } else if (mode == Mode::Nested) {
+        host = belljar::isolation::nested_host();
+    }
+    if (!host) {
+        log.error("the warden has no namespaces", {{"reason", host.error().describe()}});
+        ::_exit(kFailed);
+    }
+    // Not before: a new user namespace forgets it.
     if (::prctl(PR_SET_PDEATHSIG, belljar::isolation::kKeeperGone, 0UL, 0UL, 0UL) != 0 ||
         ::getppid() != keeper) {
         ::_exit(kFailed);
     }
-    char* const arguments[] = {const_cast<char*>(kWardenName), nullptr};
+    std::string name(kWardenName);
+    std::string chosen(belljar::jar::name_of(mode));
+    std::string first = std::to_string(host->first_user);
+    std::string count = std::to_string(host->user_count);
+    char* const arguments[] = {name.data(), chosen.data(), first.data(), count.data(), nullptr};
     char* const environment[] = {nullptr};
     ::execve("/proc/self/exe", arguments, environment);
     ::_exit(kFailed);
 }
 
-// Until the warden and, if it died before them, its jars have ended. Returns the warden's status.
-int wait_for(pid_t warden) {
+// Until the warden has ended, and then everything that it leaves: its jars die with it, but where
+// they have no pid namespace, not what the guests in them started. Returns the warden's status.
+int wait_for(pid_t warden, const belljar::Log& log) {
     int result = 0;
-    while (true) {
+    for (pid_t ended = 0; ended != warden;) {
         int status = 0;
-        const pid_t ended = ::waitpid(-1, &status, __WALL);
-        if (ended == warden) {
-            result = status;
-        } else if (ended < 0 && errno != EINTR) {
-            return result;
+        ended = ::waitpid(-1, &status, __WALL);
+        result = ended == warden ? status : result;
+        if (ended < 0 && errno != EINTR) {
+            return kFailed;
         }
     }
+    if (const auto ended = belljar::jar::end_descendants({}); !ended) {
+        log.error("processes are left", {{"reason", ended.error().describe()}});
+    }
+    return WIFEXITED(result) ? WEXITSTATUS(result) : kFailed;
 }
 
-int keep(const belljar::Log& log) {
+int keep(const char* wanted_mode, const belljar::Log& log) {
     ::prctl(PR_SET_NAME, kKeeperName, 0UL, 0UL, 0UL);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
+    const auto mode = belljar::isolation::choose_mode(wanted_mode);
+    auto sockets = belljar::jar::make_seqpacket_pair();
+    if (!mode || !sockets) {
+        log.error("no way to make jars",
+                  {{"mode", wanted_mode},
+                   {"reason", (mode ? sockets.error() : mode.error()).describe()}});
+        return kFailed;
+    }
     const pid_t keeper = ::getpid();
     const pid_t warden = ::fork();
     if (warden < 0) {
@@ -76,12 +132,20 @@ int keep(const belljar::Log& log) {
         return kFailed;
     }
     if (warden == 0) {
-        become_warden(keeper);
+        sockets->first.reset();
+        become_warden(*mode, keeper, sockets->second, log);
     }
     ::close(kServerSocket);
-    const int status = wait_for(warden);
+    sockets->second.reset();
+    if (*mode == Mode::Rootless) {
+        if (const auto given = belljar::isolation::give_ids(warden, sockets->first); !given) {
+            log.error("the warden got no user ids", {{"reason", given.error().describe()}});
+            sockets->first.reset();
+        }
+    }
+    const int status = wait_for(warden, log);
     belljar::isolation::remove_stale_cgroup_trees();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+    return status;
 }
 
 }  // namespace
@@ -93,8 +157,8 @@ int main(int argument_count, char** arguments) {
     ::setsid();
     ::signal(SIGTERM, SIG_IGN);
     ::syscall(SYS_close_range, kServerSocket + 1, ~0U, 0);
-    if (argument_count > 0 && std::strcmp(arguments[0], kWardenName) == 0) {
-        return run_warden(log);
+    if (argument_count == 4 && std::strcmp(arguments[0], kWardenName) == 0) {
+        return run_warden(host_from(arguments), log);
     }
-    return keep(log);
+    return keep(argument_count > 1 ? arguments[1] : "auto", log);
 }

@@ -1,7 +1,5 @@
 #include "base/bytes.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <limits>
@@ -58,10 +56,10 @@ std::string format_bytes(Bytes bytes) {
     for (const Unit& unit : kShown) {
         const std::uint64_t size = std::uint64_t{1} << unit.shift;
         if (bytes.count >= size && bytes.count % size == 0) {
-            return fmt::format("{}{}", bytes.count >> unit.shift, unit.suffix);
+            return std::to_string(bytes.count >> unit.shift) + std::string(unit.suffix);
         }
     }
-    return fmt::format("{}", bytes.count);
+    return std::to_string(bytes.count);
 }
 
 }  // namespace belljar

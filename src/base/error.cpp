@@ -1,7 +1,5 @@
 #include "base/error.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -40,10 +38,11 @@ std::string_view name_of(ErrorCode code) {
 std::string Error::describe() const {
     std::string text = message;
     if (!where.empty()) {
-        text += fmt::format("{}{}", text.empty() ? "" : ": ", where);
+        text += (text.empty() ? "" : ": ") + where;
     }
     if (sys_errno != 0) {
-        text += fmt::format(": {}", strerrordesc_np(sys_errno));
+        const char* const reason = strerrordesc_np(sys_errno);
+        text += ": " + (reason == nullptr ? std::to_string(sys_errno) : std::string(reason));
     }
     return text;
 }

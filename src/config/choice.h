@@ -34,6 +34,11 @@ inline constexpr std::array<Choice<IsolationFloor>, 3> kIsolationFloorChoices{
     {{"full", IsolationFloor::Full},
      {"standard", IsolationFloor::Standard},
      {"basic", IsolationFloor::Basic}}};
+inline constexpr std::array<Choice<LaunchMode>, 4> kLaunchModeChoices{
+    {{"auto", LaunchMode::Auto},
+     {"root", LaunchMode::Root},
+     {"rootless", LaunchMode::Rootless},
+     {"nested", LaunchMode::Nested}}};
 inline constexpr std::array<Choice<LogLevel>, 5> kLogLevelChoices{{{"debug", LogLevel::Debug},
                                                                    {"info", LogLevel::Info},
                                                                    {"warning", LogLevel::Warning},
@@ -42,6 +47,7 @@ inline constexpr std::array<Choice<LogLevel>, 5> kLogLevelChoices{{{"debug", Log
 
 inline std::span<const Choice<Switch>> choices_for(Switch) { return kSwitchChoices; }
 inline std::span<const Choice<AuthMode>> choices_for(AuthMode) { return kAuthModeChoices; }
+inline std::span<const Choice<LaunchMode>> choices_for(LaunchMode) { return kLaunchModeChoices; }
 inline std::span<const Choice<IsolationFloor>> choices_for(IsolationFloor) {
     return kIsolationFloorChoices;
 }

@@ -14,9 +14,9 @@
 namespace belljar::config {
 
 // Where a key's value is kept. The type decides how the value is written, checked and shown.
-using Slot =
-    std::variant<std::string*, std::vector<std::string>*, Duration*, Bytes*, double*,
-                 std::uint32_t*, ListenAddress*, Switch*, AuthMode*, IsolationFloor*, LogLevel*>;
+using Slot = std::variant<std::string*, std::vector<std::string>*, Duration*, Bytes*, double*,
+                          std::uint32_t*, ListenAddress*, Switch*, AuthMode*, IsolationFloor*,
+                          LaunchMode*, LogLevel*>;
 
 // What a text, or each item of a list, may consist of.
 enum class TextForm {

@@ -19,6 +19,9 @@ enum class AuthMode { Token, None };
 // The weakest isolation under which a run may start, in rising order.
 enum class IsolationFloor { Basic, Standard, Full };
 
+// How jars are made; Auto takes the strongest that is possible.
+enum class LaunchMode { Auto, Root, Rootless, Nested };
+
 struct ServerSettings {
     ListenAddress listen{.host = "127.0.0.1", .port = 8080};
     std::string data_dir{};  // empty: the program chooses
@@ -90,6 +93,9 @@ struct PackageSettings {
 
 struct IsolationSettings {
     IsolationFloor require = IsolationFloor::Standard;
+    LaunchMode mode = LaunchMode::Auto;
+    std::string root{};     // empty: the host's own directories
+    std::string scratch{};  // empty: /var/tmp
     Switch container_mode = Switch::Off;
     std::string container_image{};
     std::uint32_t uid_base = 2'000'000'000;

@@ -75,10 +75,15 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
     BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
     BJ_CO_TRY(auto guest_ends,
               io.take_guest_ends(manifest->bootstrap, runner::encode_guest_request(plan.request)));
-    const isolation::Command command{.arguments = manifest->command,
-                                     .environment = manifest->environment};
-    BJ_CO_TRY(const isolation::JarId jar,
-              warden_.launch(command, plan.limits, std::move(guest_ends)));
+    const isolation::Launch launch{
+        .command = {.arguments = manifest->command, .environment = manifest->environment},
+        .limits = plan.limits,
+        .proc = manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
+                                                           : jar::ProcView::ProcessesOnly,
+        .write_execute = manifest->write_execute == runner::WriteExecute::Denied
+                             ? jar::WriteExecute::Denied
+                             : jar::WriteExecute::Allowed};
+    BJ_CO_TRY(const isolation::JarId jar, warden_.launch(launch, std::move(guest_ends)));
     cancellation->on_request([this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
     io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
 

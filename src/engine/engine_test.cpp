@@ -91,7 +91,7 @@ class EngineTest : public testing::Test {
     Order take_order() {
         Order order;
         EXPECT_TRUE(has_order());
-        isolation::Packet packet = isolation::receive_packet(warden).value();
+        isolation::Packet packet = jar::receive_packet(warden).value();
         order.message = std::get<isolation::LaunchMessage>(
             isolation::decode_server_message(packet.data).value());
         order.fds = std::move(packet.fds);
@@ -100,7 +100,7 @@ class EngineTest : public testing::Test {
 
     KillReason take_kill() {
         EXPECT_TRUE(has_order());
-        const isolation::Packet packet = isolation::receive_packet(warden).value();
+        const isolation::Packet packet = jar::receive_packet(warden).value();
         return std::get<isolation::KillMessage>(
                    isolation::decode_server_message(packet.data).value())
             .reason;
@@ -116,7 +116,7 @@ class EngineTest : public testing::Test {
 
     asio::io_context context;
     Log log{"test", LogLevel::Error};
-    isolation::SocketPair sockets = isolation::make_seqpacket_pair().value();
+    jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
     Engine engine{context.get_executor(), link, runner::Runners::create().value(), options(), log};
@@ -127,7 +127,7 @@ TEST_F(EngineTest, ARunGoesFromRequestToResult) {
     start(execute(&engine, {.code = "6*7", .language = "PY", .timeout = seconds(5)}, &run));
     Order order = take_order();
     EXPECT_EQ(order.message.timeout_nanoseconds, 5'000'000'000);
-    EXPECT_EQ(isolation::command_of(order.message)->arguments.front(), "/usr/bin/python3");
+    EXPECT_EQ(jar::command_of(order.message.command)->arguments.front(), "/usr/bin/python3");
     const std::string request = read_all(order.fd(GuestFd::Request), mebibytes(1)).value();
     EXPECT_EQ(parse_json(request).value().at("code").as_string(), "6*7");
     EXPECT_FALSE(read_all(order.fd(GuestFd::Program), mebibytes(1)).value().empty());
@@ -216,9 +216,8 @@ TEST_F(EngineTest, AFailedJarIsAnErrorAndFreesItsPlace) {
     order.fds.clear();
     testing::internal::CaptureStderr();
     ASSERT_TRUE(isolation::send_message(
-        warden,
-        isolation::FailedMessage{
-            .jar = order.message.jar, .step = isolation::Step::MountProc, .sys_errno = EPERM}));
+        warden, isolation::FailedMessage{
+                    .jar = order.message.jar, .step = jar::Step::MountProc, .sys_errno = EPERM}));
     settle();
     testing::internal::GetCapturedStderr();
     ASSERT_TRUE(run.result && !*run.result);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "isolation/warden_messages.h"
@@ -19,17 +20,28 @@ struct KnownLayer {
     IsolationFloor needed_for;  // the lowest grade that includes it
 };
 
-constexpr std::array<KnownLayer, 7> kLayers{
-    {{Layer::Namespaces, "namespaces", IsolationFloor::Basic},
-     {Layer::NoCapabilities, "no_capabilities", IsolationFloor::Basic},
-     {Layer::ReadOnlyRoot, "read_only_root", IsolationFloor::Basic},
-     {Layer::UniqueUser, "unique_user", IsolationFloor::Standard},
+// What each grade rests on. Basic: the guest can do nothing to the kernel that it need not, and no
+// file of others is in reach. Standard: it also sees nothing of the host and has bounds. Full:
+// every layer that there is.
+constexpr std::array<KnownLayer, 10> kLayers{
+    {{Layer::NoCapabilities, "no_capabilities", IsolationFloor::Basic},
+     {Layer::Seccomp, "seccomp", IsolationFloor::Basic},
+     {Layer::Namespaces, "namespaces", IsolationFloor::Standard},
+     {Layer::ReadOnlyRoot, "read_only_root", IsolationFloor::Standard},
      {Layer::MemoryLimit, "memory_limit", IsolationFloor::Standard},
      {Layer::ProcessLimit, "process_limit", IsolationFloor::Standard},
+     {Layer::UniqueUser, "unique_user", IsolationFloor::Full},
+     {Layer::Landlock, "landlock", IsolationFloor::Full},
+     {Layer::DiskQuota, "disk_quota", IsolationFloor::Full},
      {Layer::CpuShare, "cpu_share", IsolationFloor::Full}}};
 
-// Layers that full isolation includes and that jars do not have.
-constexpr std::array<std::string_view, 2> kAbsent{"seccomp", "landlock"};
+bool holds(std::uint32_t layers, Layer layer) { return (layers & isolation::bit(layer)) != 0; }
+
+// Files of others are out of reach by mounts or by Landlock; without either nothing may run.
+bool has_fence_around_files(std::uint32_t layers) {
+    return holds(layers, Layer::Landlock) ||
+           (holds(layers, Layer::Namespaces) && holds(layers, Layer::ReadOnlyRoot));
+}
 
 std::string_view name_of(IsolationFloor floor) {
     switch (floor) {
@@ -55,20 +67,17 @@ int rank_of(std::string_view grade) {
 
 }  // namespace
 
-execution::Isolation grade_of(std::uint32_t layers) {
-    execution::Isolation isolation{.grade = "standard", .tier = "kernel"};
+execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode) {
+    execution::Isolation isolation{
+        .tier = "kernel", .mode = std::string(jar::name_of(mode)), .missing = {}};
+    int rank = has_fence_around_files(layers) ? static_cast<int>(IsolationFloor::Full) : -1;
     for (const KnownLayer& known : kLayers) {
-        if ((layers & static_cast<std::uint32_t>(known.layer)) != 0) {
-            continue;
-        }
-        isolation.missing.emplace_back(known.name);
-        if (known.needed_for == IsolationFloor::Basic) {
-            isolation.grade = "none";
-        } else if (known.needed_for == IsolationFloor::Standard && isolation.grade != "none") {
-            isolation.grade = "basic";
+        if (!holds(layers, known.layer)) {
+            isolation.missing.emplace_back(known.name);
+            rank = std::min(rank, static_cast<int>(known.needed_for) - 1);
         }
     }
-    isolation.missing.insert(isolation.missing.end(), kAbsent.begin(), kAbsent.end());
+    isolation.grade = rank < 0 ? "none" : name_of(static_cast<IsolationFloor>(rank));
     return isolation;
 }
 

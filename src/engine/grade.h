@@ -5,11 +5,12 @@
 #include "base/result.h"
 #include "config/settings.h"
 #include "execution/result.h"
+#include "jar/spec.h"
 
 namespace belljar::engine {
 
 // What holds for every jar, in words: the grade, and each layer that a jar could have and has not.
-[[nodiscard]] execution::Isolation grade_of(std::uint32_t layers);
+[[nodiscard]] execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode);
 
 // Denied, naming what is missing, if the grade is below what the operator requires.
 [[nodiscard]] Result<void> check_floor(const execution::Isolation& isolation,

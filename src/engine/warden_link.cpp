@@ -1,13 +1,18 @@
 #include "engine/warden_link.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
+#include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "jar/syscall_table.h"
 
 namespace belljar::engine {
 namespace {
@@ -30,7 +35,34 @@ RawExit to_raw_exit(const isolation::EndedMessage& message) {
             .out_of_memory_kills = message.out_of_memory_kills,
             .processes_peak = message.processes_peak,
             .process_limit_hits = message.process_limit_hits,
-            .disk_used_bytes = message.disk_used_bytes};
+            .disk_used_bytes = message.disk_used_bytes,
+            .disk_full = message.disk_full != 0};
+}
+
+// "93.184.216.34:443" or "[2001:db8::1]:443".
+std::string to_text(const jar::SocketAddress& address) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (address.length == sizeof(sockaddr_in)) {
+        sockaddr_in place{};
+        std::memcpy(&place, address.bytes.data(), sizeof(place));
+        ::inet_ntop(AF_INET, &place.sin_addr, text.data(), text.size());
+        return fmt::format("{}:{}", text.data(), ntohs(place.sin_port));
+    }
+    if (address.length == sizeof(sockaddr_in6)) {
+        sockaddr_in6 place{};
+        std::memcpy(&place, address.bytes.data(), sizeof(place));
+        ::inet_ntop(AF_INET6, &place.sin6_addr, text.data(), text.size());
+        return fmt::format("[{}]:{}", text.data(), ntohs(place.sin6_port));
+    }
+    return {};
+}
+
+execution::DeniedCall to_denied_call(const jar::DenialRecord& record) {
+    return {.call = std::string(jar::syscall_name(record.number)),
+            .sys_errno = record.error,
+            .argument = record.key,
+            .address = to_text(record.address),
+            .count = record.count};
 }
 
 }  // namespace
@@ -51,7 +83,7 @@ Task<void> WardenLink::listen() {
         if (error) {
             co_return;  // closed
         }
-        const Result<isolation::Packet> packet = isolation::receive_packet(socket_);
+        const Result<isolation::Packet> packet = jar::receive_packet(socket_);
         if (!packet && packet.error().sys_errno == EAGAIN) {
             continue;
         }
@@ -69,13 +101,13 @@ Task<void> WardenLink::listen() {
     }
 }
 
-Result<JarId> WardenLink::launch(const isolation::Command& command, const execution::Limits& limits,
+Result<JarId> WardenLink::launch(const isolation::Launch& launch,
                                  std::array<Fd, isolation::kGuestFdCount> descriptors) {
     if (!alive_) {
         return fail(warden_lost());
     }
     const JarId jar = next_jar_++;
-    BJ_TRY(const isolation::LaunchMessage message, isolation::make_launch(jar, command, limits));
+    BJ_TRY(const isolation::LaunchMessage message, isolation::make_launch(jar, launch));
     std::array<int, isolation::kGuestFdCount> numbers{};
     for (std::size_t index = 0; index < numbers.size(); ++index) {
         numbers[index] = descriptors[index].get();
@@ -122,14 +154,19 @@ void WardenLink::close() {
 }
 
 void WardenLink::handle(const isolation::WardenMessage& message) {
-    if (const auto* ended = std::get_if<isolation::EndedMessage>(&message)) {
+    if (const auto* denied = std::get_if<isolation::DeniedMessage>(&message)) {
+        const auto found = waiting_.find(denied->jar);
+        if (found != waiting_.end() && found->second->denied.size() < jar::DenialTally::kKinds) {
+            found->second->denied.push_back(to_denied_call(denied->record));
+        }
+    } else if (const auto* ended = std::get_if<isolation::EndedMessage>(&message)) {
         finish(ended->jar, to_raw_exit(*ended));
     } else if (const auto* failed = std::get_if<isolation::FailedMessage>(&message)) {
-        Error error = system_error(fmt::format("jar: {}", isolation::name_of(failed->step)),
-                                   failed->sys_errno);
+        Error error =
+            system_error(fmt::format("jar: {}", jar::name_of(failed->step)), failed->sys_errno);
         error.message = "a jar could not be made";
         log_.error("a jar could not be made",
-                   {{"step", isolation::name_of(failed->step)}, {"reason", error.describe()}});
+                   {{"step", jar::name_of(failed->step)}, {"reason", error.describe()}});
         finish(failed->jar, fail(std::move(error)));
     }
 }
@@ -140,6 +177,9 @@ void WardenLink::finish(JarId jar, Result<RawExit> outcome) {
         return;
     }
     found->second->outcome = std::move(outcome);
+    if (*found->second->outcome) {
+        (*found->second->outcome)->denied = std::move(found->second->denied);
+    }
     found->second->done.cancel();
 }
 

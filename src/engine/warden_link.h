@@ -31,8 +31,7 @@ class WardenLink {
     void on_loss(std::function<void()> handler) { on_loss_ = std::move(handler); }
 
     // Orders a jar. The descriptors go to the warden and are closed here.
-    Result<isolation::JarId> launch(const isolation::Command& command,
-                                    const execution::Limits& limits,
+    Result<isolation::JarId> launch(const isolation::Launch& launch,
                                     std::array<Fd, isolation::kGuestFdCount> descriptors);
     // What became of a jar that was launched; at the latest at `give_up`.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
@@ -45,6 +44,7 @@ class WardenLink {
         explicit Waiting(const asio::any_io_executor& executor) : done(executor) {}
         asio::steady_timer done;
         std::optional<Result<execution::RawExit>> outcome;
+        std::vector<execution::DeniedCall> denied;
     };
 
     void handle(const isolation::WardenMessage& message);

@@ -63,8 +63,8 @@ class WardenLinkTest : public testing::Test {
     }
 
     JarId launch() {
-        const Result<JarId> jar = link->launch({.arguments = {"/bin/true"}},
-                                               execution::Limits{.processes = 7}, descriptors());
+        const Result<JarId> jar = link->launch(
+            {.command = {.arguments = {"/bin/true"}}, .limits = {.processes = 7}}, descriptors());
         EXPECT_TRUE(jar) << jar.error().describe();
         return jar.value_or(0);
     }
@@ -74,7 +74,7 @@ class WardenLinkTest : public testing::Test {
     }
 
     isolation::ServerMessage next_order() {
-        const Result<isolation::Packet> packet = isolation::receive_packet(warden);
+        const Result<isolation::Packet> packet = jar::receive_packet(warden);
         EXPECT_TRUE(packet);
         return isolation::decode_server_message(packet->data).value();
     }
@@ -87,7 +87,7 @@ class WardenLinkTest : public testing::Test {
 
     asio::io_context context;
     Log log{"test", LogLevel::Error};
-    isolation::SocketPair sockets = isolation::make_seqpacket_pair().value();
+    jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     std::unique_ptr<WardenLink> link =
         std::make_unique<WardenLink>(context.get_executor(), std::move(sockets.first), log);
@@ -95,13 +95,13 @@ class WardenLinkTest : public testing::Test {
 
 TEST_F(WardenLinkTest, OrdersAJarWithItsDescriptors) {
     const JarId jar = launch();
-    const isolation::Packet packet = isolation::receive_packet(warden).value();
+    const isolation::Packet packet = jar::receive_packet(warden).value();
     EXPECT_EQ(packet.fds.size(), isolation::kGuestFdCount);
     const auto message = isolation::decode_server_message(packet.data).value();
     const auto& order = std::get<isolation::LaunchMessage>(message);
     EXPECT_EQ(order.jar, jar);
     EXPECT_EQ(order.processes, 7U);
-    EXPECT_EQ(isolation::command_of(order)->arguments, std::vector<std::string>{"/bin/true"});
+    EXPECT_EQ(jar::command_of(order.command)->arguments, std::vector<std::string>{"/bin/true"});
 }
 
 TEST_F(WardenLinkTest, GivesEveryJarANumberOfItsOwn) {
@@ -172,8 +172,7 @@ TEST_F(WardenLinkTest, NamesTheStepThatFailedButNotToClients) {
     Told told;
     wait(jar, told);
     testing::internal::CaptureStderr();
-    say(isolation::FailedMessage{
-        .jar = jar, .step = isolation::Step::PivotRoot, .sys_errno = EPERM});
+    say(isolation::FailedMessage{.jar = jar, .step = jar::Step::PivotRoot, .sys_errno = EPERM});
     EXPECT_NE(testing::internal::GetCapturedStderr().find("pivot the root"), std::string::npos);
     ASSERT_TRUE(told.outcome && !*told.outcome);
     const Error& error = told.outcome->error();
@@ -213,7 +212,7 @@ TEST_F(WardenLinkTest, FailsEveryRunWhenTheWardenIsGone) {
     ASSERT_TRUE(first.outcome && second.outcome);
     EXPECT_EQ(first.outcome->error().code, ErrorCode::Unavailable);
     EXPECT_EQ(second.outcome->error().code, ErrorCode::Unavailable);
-    EXPECT_EQ(link->launch({.arguments = {"/x"}}, {}, descriptors()).error().code,
+    EXPECT_EQ(link->launch({.command = {.arguments = {"/x"}}}, descriptors()).error().code,
               ErrorCode::Unavailable);
     link->kill(1, KillReason::Cancelled);  // nobody is there, and that is no error
 }
@@ -223,7 +222,7 @@ TEST_F(WardenLinkTest, DoesNotGoOnWithAWardenThatSpeaksNonsense) {
     wait(launch(), told);
     testing::internal::CaptureStderr();
     const std::byte nonsense{1};
-    ASSERT_TRUE(isolation::send_packet(warden, std::span(&nonsense, 1), {}));
+    ASSERT_TRUE(jar::send_packet(warden, std::span(&nonsense, 1), {}));
     settle();
     EXPECT_NE(testing::internal::GetCapturedStderr().find("nonsense"), std::string::npos);
     EXPECT_FALSE(link->alive());
@@ -255,12 +254,12 @@ TEST_F(WardenLinkTest, ClosingCancelsWhatWaits) {
     EXPECT_EQ(told.outcome->error().code, ErrorCode::Cancelled);
     EXPECT_EQ(losses, 0) << "it did not go away by itself";
     next_order();  // the launch
-    EXPECT_TRUE(isolation::receive_packet(warden).value().data.empty());
+    EXPECT_TRUE(jar::receive_packet(warden).value().data.empty());
 }
 
 TEST_F(WardenLinkTest, RefusesACommandThatIsTooLong) {
     EXPECT_EQ(
-        link->launch({.arguments = {std::string(10'000, 'x')}}, {}, descriptors()).error().code,
+        link->launch({.command = {.arguments = {std::string(10'000, 'x')}}}, descriptors()).error().code,
         ErrorCode::TooLarge);
     launch();
     EXPECT_TRUE(std::holds_alternative<isolation::LaunchMessage>(next_order()));

@@ -3,14 +3,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 
-#include "isolation/seqpacket.h"
 #include "isolation/warden_messages.h"
+#include "jar/seqpacket.h"
 
 namespace belljar::engine {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kStartMilliseconds = 10'000;
 constexpr int kStopMilliseconds = 12'000;
 constexpr int kSocketBuffer = 4 << 20;
 
-[[noreturn]] void become_keeper(const char* program, const Fd& socket) {
+[[noreturn]] void become_keeper(const WardenOptions& options, const Fd& socket) {
     // Standard output belongs to the protocol of `belljar mcp`; the warden has no use for it.
     const int nothing = ::open("/dev/null", O_RDWR);
     if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(nothing, STDOUT_FILENO) < 0) {
@@ -33,9 +34,10 @@ constexpr int kSocketBuffer = 4 << 20;
         ::_exit(127);
     }
     char name[] = "belljar-keeper";
-    char* const arguments[] = {name, nullptr};
+    std::string mode = options.mode;
+    char* const arguments[] = {name, mode.data(), nullptr};
     char* const environment[] = {nullptr};
-    ::execve(program, arguments, environment);
+    ::execve(options.program.c_str(), arguments, environment);
     ::_exit(127);
 }
 
@@ -51,17 +53,31 @@ Result<bool> wait_readable(const Fd& fd, int milliseconds) {
     return ready > 0;
 }
 
-Result<std::uint32_t> shake_hands(const Fd& socket, const WardenOptions& options) {
-    const isolation::ConfigureMessage configuration{
-        .first_user_id = options.first_user_id,
-        .user_id_count = options.user_id_count,
-        .server_pid = static_cast<std::uint32_t>(::getpid())};
+Result<isolation::ConfigureMessage> configuration_from(const WardenOptions& options) {
+    isolation::ConfigureMessage configuration{};
+    configuration.first_user_id = options.first_user_id;
+    configuration.user_id_count = options.user_id_count;
+    configuration.server_pid = static_cast<std::uint32_t>(::getpid());
+    configuration.workspace_bytes = options.workspace.count;
+    struct stat status{};
+    if (!options.root.empty() && ::stat(options.root.c_str(), &status) != 0) {
+        return fail(system_error("isolation.root"));
+    }
+    configuration.root_is_image = S_ISREG(status.st_mode) ? 1 : 0;
+    BJ_TRY(configuration.root, isolation::to_host_path(options.root));
+    BJ_TRY(configuration.tools, isolation::to_host_path(options.tools));
+    BJ_TRY(configuration.scratch, isolation::to_host_path(options.scratch));
+    return configuration;
+}
+
+Result<isolation::ReadyMessage> shake_hands(const Fd& socket, const WardenOptions& options) {
+    BJ_TRY(const isolation::ConfigureMessage configuration, configuration_from(options));
     BJ_TRY_VOID(isolation::send_message(socket, configuration));
     BJ_TRY(const bool answered, wait_readable(socket, kStartMilliseconds));
     if (!answered) {
         return fail(ErrorCode::Unavailable, "the warden did not answer within 10 seconds");
     }
-    BJ_TRY(const isolation::Packet packet, isolation::receive_packet(socket));
+    BJ_TRY(const isolation::Packet packet, jar::receive_packet(socket));
     if (packet.data.empty()) {
         return fail(ErrorCode::Unavailable, "the warden ended at once; its log line says why");
     }
@@ -70,7 +86,7 @@ Result<std::uint32_t> shake_hands(const Fd& socket, const WardenOptions& options
     if (ready == nullptr) {
         return fail(ErrorCode::Internal, "the warden said something unexpected");
     }
-    return ready->layers;
+    return *ready;
 }
 
 }  // namespace
@@ -91,12 +107,7 @@ Result<std::string> find_warden() {
 }
 
 Result<WardenProcess> start_warden(const WardenOptions& options) {
-    if (::geteuid() != 0) {
-        return fail(ErrorCode::Unsupported,
-                    "jars can be made only by root on this host; start belljar as root (sudo "
-                    "belljar ...), it drops its privileges before it reads any request");
-    }
-    BJ_TRY(isolation::SocketPair sockets, isolation::make_seqpacket_pair());
+    BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
     if (::setsockopt(sockets.first.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBuffer,
                      sizeof(kSocketBuffer)) != 0) {
         return fail(system_error("SO_SNDBUF"));
@@ -106,19 +117,20 @@ Result<WardenProcess> start_warden(const WardenOptions& options) {
         return fail(system_error("fork"));
     }
     if (child == 0) {
-        become_keeper(options.program.c_str(), sockets.second);
+        become_keeper(options, sockets.second);
     }
     sockets.second.reset();
     WardenProcess warden;
     BJ_TRY(warden.keeper, PidFd::open(child));
     warden.socket = std::move(sockets.first);
-    Result<std::uint32_t> layers = shake_hands(warden.socket, options);
-    if (!layers) {
+    Result<isolation::ReadyMessage> ready = shake_hands(warden.socket, options);
+    if (!ready) {
         warden.socket.reset();
         [[maybe_unused]] const Result<void> stopped = wait_for_warden(warden.keeper);
-        return fail(std::move(layers).error());
+        return fail(std::move(ready).error());
     }
-    warden.layers = *layers;
+    warden.layers = ready->layers;
+    warden.mode = ready->mode;
     return warden;
 }
 

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "jar/spec.h"
 
 namespace belljar::engine {
 
@@ -12,6 +14,11 @@ struct WardenOptions {
     std::string program{};  // path of belljar-warden
     std::uint32_t first_user_id = 0;
     std::uint32_t user_id_count = 0;
+    std::string mode = "auto";  // or root, rootless, nested
+    Bytes workspace{};          // the size of a jar's /workspace
+    std::string root{};         // directory or erofs image; empty: the host's own
+    std::string tools{};        // directory shown at /tools; empty: none
+    std::string scratch{};      // directory for the disk space of jars
 };
 
 // The warden as its starter sees it.
@@ -19,6 +26,7 @@ struct WardenProcess {
     PidFd keeper;
     Fd socket;
     std::uint32_t layers = 0;  // isolation::Layer bits
+    jar::Mode mode = jar::Mode::Root;
 };
 
 // belljar-warden in the directory of this program.

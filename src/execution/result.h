@@ -75,6 +75,7 @@ struct Usage {
 struct Isolation {
     std::string grade{};
     std::string tier{};
+    std::string mode{};  // root, rootless or nested
     std::vector<std::string> missing{};
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -35,6 +36,8 @@ class JarCgroup {
     // Version 1 `tasks` files. The child writes "0" into each itself: the kernel then skips the
     // global lock that costs the parent milliseconds.
     [[nodiscard]] const std::vector<Fd>& tasks_files() const { return tasks_; }
+    [[nodiscard]] std::vector<Fd> take_tasks_files() { return std::exchange(tasks_, {}); }
+    [[nodiscard]] const Fd& oom_event() const { return oom_event_; }
 
     [[nodiscard]] CgroupUsage usage() const;
     // Removes the directories; fails with EBUSY while a process is left in one of them.
@@ -52,6 +55,7 @@ class JarCgroup {
     std::vector<Directory> directories_;
     std::vector<Fd> tasks_;
     Fd unified_;
+    Fd oom_event_;
 };
 
 // The warden's own subtree, below the cgroup it was started in. Everything Belljar makes is in

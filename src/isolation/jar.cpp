@@ -12,8 +12,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "isolation/contain.h"
-#include "isolation/identity.h"
+#include "jar/identity.h"
 
 namespace belljar::isolation {
 namespace {
@@ -25,30 +24,56 @@ constexpr auto kLongestTime = std::chrono::hours(24 * 365);
 constexpr std::uint64_t kNamespaces =
     CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 
-std::uint64_t used_bytes(const Fd& directory) {
+// What init needs to be told after the clone, besides the spec: nothing but the socket.
+constexpr int kInitSocket = 3;
+constexpr auto kTimeToEnd = std::chrono::seconds(6);
+
+[[noreturn]] void become_init(const Fd& init, const Fd& socket) {
+    const int placed = socket.get() == kInitSocket ? ::fcntl(kInitSocket, F_SETFD, 0)
+                                                   : ::dup2(socket.get(), kInitSocket);
+    char name[] = "belljar-init";
+    char* const arguments[] = {name, nullptr};
+    char* const environment[] = {nullptr};
+    if (placed >= 0) {
+        ::syscall(SYS_execveat, init.get(), "", arguments, environment, AT_EMPTY_PATH);
+    }
+    ::_exit(125);
+}
+
+struct Fill {
+    std::uint64_t used = 0;
+    bool full = false;
+};
+
+// Of the file system that the directory is on, which is the jar's own.
+Fill fill_of(const Fd& directory) {
     struct statfs status{};
     if (!directory.valid() || ::fstatfs(directory.get(), &status) != 0) {
-        return 0;
+        return {};
     }
-    return (status.f_blocks - status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize);
+    return {.used = (status.f_blocks - status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize),
+            .full = status.f_bavail == 0 || status.f_ffree == 0};
 }
 
 }  // namespace
 
-Result<Jar> Jar::launch(const JarSpec& spec, JarCgroup cgroup) {
-    Jar jar;
-    jar.id_ = spec.id;
-    jar.host_user_ = spec.host_user;
-    jar.timeout_ = std::min<Duration>(spec.limits.timeout, kLongestTime);
-    jar.cgroup_ = std::move(cgroup);
-    BJ_TRY(SocketPair sockets, make_seqpacket_pair());
+Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarResources resources,
+                        const Fd& init) {
+    Jar made;
+    made.id_ = id;
+    made.mode_ = spec.message.mode;
+    made.host_user_ = spec.message.host_user;
+    made.timeout_ = std::min<Duration>(timeout, kLongestTime);
+    made.resources_ = std::move(resources);
+    BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
 
     int pidfd = -1;
     clone_args arguments{};
-    arguments.flags = kNamespaces | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
+    arguments.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
+    arguments.flags |= made.mode_ == jar::Mode::Nested ? 0 : kNamespaces;
     arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
     arguments.exit_signal = SIGCHLD;
-    if (const int target = jar.cgroup_.clone_target(); target >= 0) {
+    if (const int target = made.resources_.cgroup.clone_target(); target >= 0) {
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = static_cast<std::uint64_t>(target);
     }
@@ -57,64 +82,82 @@ Result<Jar> Jar::launch(const JarSpec& spec, JarCgroup cgroup) {
         return fail(system_error("clone3"));
     }
     if (child == 0) {
-        sockets.first.reset();
-        contain(spec, jar.cgroup_, sockets.second);
+        become_init(init, sockets.second);
     }
-    jar.process_ = PidFd(static_cast<pid_t>(child), Fd(pidfd));
-    jar.reports_ = std::move(sockets.first);
-    jar.started_ = Clock::now();
-    jar.deadline_ = jar.started_ + kSetUpTime;
-    jar.outcome_.jar = spec.id;
-    return jar;
+    made.process_ = PidFd(static_cast<pid_t>(child), Fd(pidfd));
+    made.reports_ = std::move(sockets.first);
+    made.started_ = Clock::now();
+    made.deadline_ = made.started_ + kSetUpTime;
+    made.outcome_.jar = id;
+    if (const Result<void> told = jar::send_spec(made.reports_, spec); !told) {
+        made.fail_with(Step::ReceiveSpec, told.error().sys_errno);
+        made.kill(KillReason::None);  // its end tells the rest
+    }
+    return made;
 }
 
-Result<bool> Jar::on_report() {
-    BJ_TRY(Packet packet, receive_packet(reports_));
+Result<std::optional<WardenMessage>> Jar::on_report() {
+    std::optional<WardenMessage> news;
+    BJ_TRY(Packet packet, jar::receive_packet(reports_));
     if (packet.data.empty()) {
         reports_.reset();  // on_exit() follows
-        return false;
+        return news;
     }
-    BJ_TRY(const JarReport report, decode_report(packet.data));
+    BJ_TRY(const jar::JarReport report, jar::decode_report(packet.data));
     switch (report.event) {
-        case JarEvent::AwaitsIdentity: {
-            if (packet.fds.size() == 1) {
-                workspace_ = std::move(packet.fds.front());
-            }
-            if (Result<void> mapped = map_identity(process_.pid(), host_user_); !mapped) {
-                fail_with(Step::MapIdentity, mapped.error().sys_errno);
-                kill(KillReason::None);
-                return false;
-            }
-            const std::byte proceed{1};
-            Result<void> sent = send_packet(reports_, std::span(&proceed, 1), {});
-            if (!sent && sent.error().sys_errno != EPIPE) {
-                return fail(std::move(sent).error());
-            }
-            return false;  // killed in the meantime: on_exit() follows
-        }
-        case JarEvent::GuestStarts:
+        case jar::JarEvent::AwaitsIdentity:
+            BJ_TRY_VOID(give_identity(std::move(packet)));
+            break;
+        case jar::JarEvent::GuestStarts:
             guest_started_ = true;
             started_ = Clock::now();
             deadline_ = started_ + timeout_;
-            return true;
-        case JarEvent::StepFailed:
+            news = StartedMessage{.jar = id_};
+            break;
+        case jar::JarEvent::StepFailed:
             fail_with(report.step, report.value);
-            return false;
-        case JarEvent::GuestExited:
+            break;
+        case jar::JarEvent::GuestExited:
             outcome_.exited = 1;
             outcome_.wait_status = report.value;
-            return false;
+            break;
+        case jar::JarEvent::Denied:
+            news = DeniedMessage{.jar = id_, .record = report.denial};
+            break;
     }
-    return false;
+    return news;
+}
+
+// The user namespace exists: gives it its one user and lets init go on.
+Result<void> Jar::give_identity(Packet packet) {
+    if (packet.fds.size() == 2) {
+        workspace_ = std::move(packet.fds[0]);
+        tmp_ = std::move(packet.fds[1]);
+        used_when_empty_ = fill_of(workspace_).used;
+    }
+    if (const Result<void> mapped = jar::map_identity(process_.pid(), host_user_); !mapped) {
+        fail_with(Step::MapIdentity, mapped.error().sys_errno);
+        kill(KillReason::None);
+        return {};
+    }
+    const std::byte proceed{1};
+    Result<void> sent = jar::send_packet(reports_, std::span(&proceed, 1), {});
+    if (!sent && sent.error().sys_errno != EPIPE) {
+        return sent;
+    }
+    return {};  // EPIPE: killed in the meantime, on_exit() follows
 }
 
 void Jar::kill(KillReason reason) {
     if (outcome_.kill_reason == KillReason::None && outcome_.exited == 0) {
         outcome_.kill_reason = reason;
     }
-    deadline_ = TimePoint::max();
+    // Without a pid namespace only init can end everything that the guest started.
+    const bool ask = mode_ == jar::Mode::Nested && guest_started_ && !told_to_end_;
+    deadline_ = ask ? Clock::now() + kTimeToEnd : TimePoint::max();
+    told_to_end_ = true;
     // ESRCH: it has ended by itself in the meantime.
-    [[maybe_unused]] const Result<void> sent = process_.signal(SIGKILL);
+    [[maybe_unused]] const Result<void> sent = process_.signal(ask ? SIGTERM : SIGKILL);
 }
 
 void Jar::on_deadline() {
@@ -133,14 +176,18 @@ Result<void> Jar::on_exit() {
     }
     BJ_TRY([[maybe_unused]] const int status, process_.wait());
     outcome_.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
-    const CgroupUsage usage = cgroup_.usage();
+    const CgroupUsage usage = resources_.cgroup.usage();
     outcome_.cpu_nanoseconds = static_cast<std::uint64_t>(usage.cpu.count());
     outcome_.memory_peak_bytes = usage.memory_peak_bytes;
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;
-    outcome_.disk_used_bytes = used_bytes(workspace_);
+    const Fill workspace = fill_of(workspace_);
+    outcome_.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
+    outcome_.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
     workspace_.reset();
+    tmp_.reset();
+    resources_.image.device.reset();
     return {};
 }
 

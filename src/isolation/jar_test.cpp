@@ -14,6 +14,9 @@
 #include <sstream>
 #include <thread>
 
+#include "isolation/test_init.h"
+#include "jar/landlock.h"
+
 namespace belljar::isolation {
 namespace {
 
@@ -80,9 +83,17 @@ class JarTest : public testing::Test {
     void TearDown() override { EXPECT_TRUE(tree.remove()); }
 
     Jar launch(std::vector<std::string> arguments) {
-        JarSpec spec{.id = 1, .limits = limits};
-        spec.command = {.arguments = std::move(arguments), .environment = {"PATH=/usr/bin:/bin"}};
-        spec.host_user = kFirstTestUser + static_cast<uid_t>(::getpid());
+        jar::Spec spec;
+        spec.message.command =
+            jar::to_text({.arguments = std::move(arguments), .environment = {"PATH=/usr/bin:/bin"}})
+                .value();
+        spec.message.host_user = kFirstTestUser + static_cast<uid_t>(::getpid());
+        spec.message.own_user = 1;
+        spec.message.landlock_abi = jar::find_landlock_abi();
+        spec.message.processes = limits.processes;
+        spec.message.memory_bytes = limits.memory.count;
+        spec.message.tmp_bytes = limits.tmp.count;
+        spec.message.workspace_bytes = limits.workspace.count;
         Pipe pipe = make_pipe().value();
         output = std::move(pipe.read_end);
         for (std::size_t index = 0; index < kGuestFdCount; ++index) {
@@ -91,9 +102,12 @@ class JarTest : public testing::Test {
                                           ? Fd(::fcntl(pipe.write_end.get(), F_DUPFD_CLOEXEC, 3))
                                           : Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
         }
-        Result<JarCgroup> cgroup = tree.make_jar(spec.id, limits);
+        Result<JarCgroup> cgroup = tree.make_jar(1, limits);
         EXPECT_TRUE(cgroup);
-        Result<Jar> jar = Jar::launch(spec, std::move(*cgroup));
+        spec.cgroup_files = cgroup->take_tasks_files();
+        const Fd init(::open(test_init_path().c_str(), O_PATH | O_CLOEXEC));
+        Result<Jar> jar =
+            Jar::launch(1, spec, limits.timeout, {.cgroup = std::move(*cgroup), .image = {}}, init);
         EXPECT_TRUE(jar) << jar.error().describe();
         return std::move(*jar);
     }
@@ -102,7 +116,7 @@ class JarTest : public testing::Test {
     EndedMessage run(const std::string& script) {
         Jar jar = launch({"/bin/sh", "-c", script});
         drive(jar);
-        EXPECT_FALSE(jar.failure()) << name_of(jar.failure()->step);
+        EXPECT_FALSE(jar.failure()) << belljar::jar::name_of(jar.failure()->step);
         printed = read_all(output, mebibytes(1)).value();
         EXPECT_TRUE(removes_cgroup_soon(jar));
         return jar.outcome();
@@ -193,7 +207,7 @@ TEST_F(JarTest, ACancelInSetUpIsACancelAndNotAFailure) {
     jar.kill(KillReason::Cancelled);
     ASSERT_TRUE(is_readable(jar.exit_fd(), seconds(20)));
     ASSERT_TRUE(jar.on_exit());
-    EXPECT_FALSE(jar.failure()) << name_of(jar.failure()->step);
+    EXPECT_FALSE(jar.failure()) << belljar::jar::name_of(jar.failure()->step);
     EXPECT_EQ(jar.outcome().kill_reason, KillReason::Cancelled);
     EXPECT_TRUE(removes_cgroup_soon(jar));
 }

@@ -31,18 +31,6 @@ Result<Variant> decode(std::string_view data) {
     }
 }
 
-Result<void> append(LaunchMessage& message, const std::string& text) {
-    if (text.find('\0') != std::string::npos) {
-        return fail(ErrorCode::InvalidArgument, "a NUL byte in the command");
-    }
-    if (text.size() + 1 > message.text.size() - message.text_length) {
-        return fail(ErrorCode::TooLarge, "the command is too long");
-    }
-    std::ranges::copy(text, message.text.begin() + message.text_length);
-    message.text_length += static_cast<std::uint32_t>(text.size() + 1);
-    return {};
-}
-
 }  // namespace
 
 Result<ServerMessage> decode_server_message(std::string_view data) {
@@ -53,8 +41,8 @@ Result<WardenMessage> decode_warden_message(std::string_view data) {
     return decode<WardenMessage>(data);
 }
 
-Result<LaunchMessage> make_launch(JarId jar, const Command& command,
-                                  const execution::Limits& limits) {
+Result<LaunchMessage> make_launch(JarId jar, const Launch& launch) {
+    const execution::Limits& limits = launch.limits;
     LaunchMessage message{};
     message.jar = jar;
     message.timeout_nanoseconds = limits.timeout.count();
@@ -63,38 +51,19 @@ Result<LaunchMessage> make_launch(JarId jar, const Command& command,
     message.workspace_bytes = limits.workspace.count;
     message.cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0);
     message.processes = limits.processes;
-    message.argument_count = static_cast<std::uint32_t>(command.arguments.size());
-    message.variable_count = static_cast<std::uint32_t>(command.environment.size());
-    for (const std::string& argument : command.arguments) {
-        BJ_TRY_VOID(append(message, argument));
-    }
-    for (const std::string& variable : command.environment) {
-        BJ_TRY_VOID(append(message, variable));
-    }
+    message.proc = launch.proc;
+    message.write_execute = launch.write_execute;
+    BJ_TRY(message.command, jar::to_text(launch.command));
     return message;
 }
 
-Result<Command> command_of(const LaunchMessage& message) {
-    if (message.text_length > message.text.size() || message.argument_count == 0) {
-        return fail(ErrorCode::InvalidArgument, "a malformed command");
+Result<jar::HostPath> to_host_path(const std::string& path) {
+    jar::HostPath fixed{};
+    if (path.size() >= fixed.size() || path.find('\0') != std::string::npos) {
+        return fail(ErrorCode::InvalidArgument, "a path is too long");
     }
-    std::string_view rest(message.text.data(), message.text_length);
-    std::vector<std::string> strings;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\0');
-        if (end == std::string_view::npos) {
-            return fail(ErrorCode::InvalidArgument, "a malformed command");
-        }
-        strings.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(end + 1);
-    }
-    const std::uint64_t expected =
-        std::uint64_t{message.argument_count} + std::uint64_t{message.variable_count};
-    if (strings.size() != expected) {
-        return fail(ErrorCode::InvalidArgument, "a malformed command");
-    }
-    const auto middle = strings.begin() + message.argument_count;
-    return Command{.arguments = {strings.begin(), middle}, .environment = {middle, strings.end()}};
+    std::ranges::copy(path, fixed.begin());
+    return fixed;
 }
 
 execution::Limits limits_of(const LaunchMessage& message) {

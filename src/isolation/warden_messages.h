@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,8 +13,10 @@
 #include "base/result.h"
 #include "execution/limits.h"
 #include "execution/raw_exit.h"
-#include "isolation/seqpacket.h"
-#include "isolation/step.h"
+#include "jar/denial_record.h"
+#include "jar/seqpacket.h"
+#include "jar/spec.h"
+#include "jar/step.h"
 
 // Everything that server and warden say to each other: fixed binary structures, one per packet,
 // both ends of the same build. The warden treats what it receives as hostile: the server parses the
@@ -25,11 +25,12 @@ namespace belljar::isolation {
 
 using JarId = std::uint64_t;
 
-// The descriptors a guest is born with, at these numbers. The first three are pipes.
-enum class GuestFd : std::uint32_t { Stdin, Stdout, Stderr, Program, Request, Report };
-inline constexpr std::size_t kGuestFdCount = 6;
-
 using execution::KillReason;
+using jar::Command;
+using jar::GuestFd;
+using jar::kGuestFdCount;
+using jar::Packet;
+using jar::Step;
 
 // The layers that hold for every jar of this warden, found out at its start.
 enum class Layer : std::uint32_t {
@@ -40,7 +41,12 @@ enum class Layer : std::uint32_t {
     MemoryLimit = 1U << 4U,
     ProcessLimit = 1U << 5U,
     CpuShare = 1U << 6U,
+    Seccomp = 1U << 7U,
+    Landlock = 1U << 8U,
+    DiskQuota = 1U << 9U,
 };
+
+constexpr std::uint32_t bit(Layer layer) { return static_cast<std::uint32_t>(layer); }
 
 // --- server to warden
 
@@ -49,6 +55,11 @@ struct ConfigureMessage {
     std::uint32_t first_user_id;
     std::uint32_t user_id_count;
     std::uint32_t server_pid;
+    std::uint32_t root_is_image;
+    std::uint64_t workspace_bytes;
+    jar::HostPath root;     // directory or erofs image of the system; empty: the host's own
+    jar::HostPath tools;    // directory shown at /tools; may be empty
+    jar::HostPath scratch;  // directory for the disk space of jars
 };
 
 struct LaunchMessage {
@@ -60,11 +71,9 @@ struct LaunchMessage {
     std::uint64_t workspace_bytes;
     std::uint32_t cpu_thousandths;
     std::uint32_t processes;
-    std::uint32_t argument_count;
-    std::uint32_t variable_count;
-    std::uint32_t text_length;
-    // argument_count and then variable_count strings, each ended by a NUL byte.
-    std::array<char, 8192> text;
+    jar::ProcView proc;
+    jar::WriteExecute write_execute;
+    jar::CommandText command;
 };
 
 struct KillMessage {
@@ -78,6 +87,7 @@ struct KillMessage {
 struct ReadyMessage {
     static constexpr std::uint32_t kType = 16;
     std::uint32_t layers;  // Layer bits
+    jar::Mode mode;
 };
 
 struct StartedMessage {
@@ -90,6 +100,13 @@ struct FailedMessage {
     JarId jar;
     Step step;
     std::int32_t sys_errno;
+};
+
+// The kernel refused a call of the guest, for the first time of its kind.
+struct DeniedMessage {
+    static constexpr std::uint32_t kType = 20;
+    JarId jar;
+    jar::DenialRecord record;
 };
 
 struct EndedMessage {
@@ -105,6 +122,7 @@ struct EndedMessage {
     std::uint64_t processes_peak;
     std::uint64_t process_limit_hits;
     std::uint64_t disk_used_bytes;
+    std::uint32_t disk_full;  // 1 if /workspace or /tmp had no room left at the end
 };
 
 // --- encoding
@@ -117,26 +135,29 @@ template <typename Message>
     const std::uint32_t type = Message::kType;
     std::memcpy(data.data(), &type, sizeof(type));
     std::memcpy(data.data() + sizeof(type), &message, sizeof(Message));
-    return send_packet(socket, data, fds);
+    return jar::send_packet(socket, data, fds);
 }
 
 using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage>;
-using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, EndedMessage>;
+using WardenMessage =
+    std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage, EndedMessage>;
 
 // Exactly one known message of exactly its size, or an error.
 [[nodiscard]] Result<ServerMessage> decode_server_message(std::string_view data);
 [[nodiscard]] Result<WardenMessage> decode_warden_message(std::string_view data);
 
-// --- the command inside a LaunchMessage
+// --- what a launch asks for
 
-struct Command {
-    std::vector<std::string> arguments{};
-    std::vector<std::string> environment{};  // NAME=value
+struct Launch {
+    Command command{};
+    execution::Limits limits{};
+    jar::ProcView proc = jar::ProcView::ProcessesOnly;
+    jar::WriteExecute write_execute = jar::WriteExecute::Allowed;
 };
 
-[[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Command& command,
-                                                const execution::Limits& limits);
-[[nodiscard]] Result<Command> command_of(const LaunchMessage& message);
+[[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);
 [[nodiscard]] execution::Limits limits_of(const LaunchMessage& message);
+// InvalidArgument if the path is too long.
+[[nodiscard]] Result<jar::HostPath> to_host_path(const std::string& path);
 
 }  // namespace belljar::isolation

@@ -9,11 +9,26 @@
 
 #include <csignal>
 
+#include "isolation/test_init.h"
+
 namespace belljar::isolation {
 namespace {
 
-constexpr ConfigureMessage kConfiguration{
-    .first_user_id = 1'800'000'000, .user_id_count = 1000, .server_pid = 0};
+const ConfigureMessage kConfiguration{.first_user_id = 1'800'000'000,
+                                      .user_id_count = 1000,
+                                      .server_pid = 0,
+                                      .root_is_image = 0,
+                                      .workspace_bytes = 16 << 20,
+                                      .root = {},
+                                      .tools = {},
+                                      .scratch = to_host_path("/var/tmp").value()};
+ConfigureMessage with_users(std::uint32_t first, std::uint32_t count) {
+    ConfigureMessage configuration = kConfiguration;
+    configuration.first_user_id = first;
+    configuration.user_id_count = count;
+    return configuration;
+}
+
 constexpr int kCouldNotStart = 2;
 constexpr int kStopped = 1;
 
@@ -24,7 +39,7 @@ class WardenTest : public testing::Test {
         if (::geteuid() != 0) {
             GTEST_SKIP() << "jars can be made only by root";
         }
-        SocketPair sockets = make_seqpacket_pair().value();
+        jar::SocketPair sockets = jar::make_seqpacket_pair().value();
         warden = ::fork();
         ASSERT_GE(warden, 0);
         if (warden == 0) {
@@ -47,7 +62,8 @@ class WardenTest : public testing::Test {
         const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         ::dup2(nothing.get(), STDERR_FILENO);
         const Log log("warden", LogLevel::Error);
-        auto made = Warden::create(std::move(socket), log);
+        const Host host{.init = test_init_path()};
+        auto made = Warden::create(std::move(socket), host, log);
         if (!made) {
             return kCouldNotStart;
         }
@@ -72,7 +88,7 @@ class WardenTest : public testing::Test {
             ADD_FAILURE() << "the warden says nothing";
             return {};
         }
-        Result<Packet> packet = receive_packet(server);
+        Result<Packet> packet = jar::receive_packet(server);
         Result<WardenMessage> message = packet ? decode_warden_message(packet->data)
                                                : Result<WardenMessage>(fail(packet.error()));
         EXPECT_TRUE(message) << message.error().describe();
@@ -86,7 +102,7 @@ class WardenTest : public testing::Test {
     }
 
     static LaunchMessage launch_of(JarId jar, std::vector<std::string> arguments) {
-        return make_launch(jar, {.arguments = std::move(arguments)}, execution::Limits{}).value();
+        return make_launch(jar, {.command = {.arguments = std::move(arguments)}}).value();
     }
 
     void expect_started(JarId jar) {
@@ -191,7 +207,7 @@ TEST_F(WardenTest, RefusesMalformedLaunches) {
     send_launch(launch_of(3, {"/bin/true"}), kGuestFdCount + 1);
     expect_refused(3);
     LaunchMessage message = launch_of(4, {"/bin/true"});
-    message.argument_count = 0;
+    message.command.argument_count = 0;
     send_launch(message);
     expect_refused(4);
     for (const std::int64_t timeout : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN}) {
@@ -226,7 +242,7 @@ TEST_F(WardenTest, AnAbsurdTimeoutIsNotADeadlineInThePast) {
 TEST_F(WardenTest, StopsAtAMessageThatMakesNoSense) {
     get_ready();
     const std::byte nonsense{0x7F};
-    ASSERT_TRUE(send_packet(server, std::span(&nonsense, 1), {}));
+    ASSERT_TRUE(jar::send_packet(server, std::span(&nonsense, 1), {}));
     EXPECT_EQ(stop(), kStopped);
 }
 
@@ -243,17 +259,17 @@ TEST_F(WardenTest, IsConfiguredOnce) {
 }
 
 TEST_F(WardenTest, DoesNotStartWithUserIdsOfTheHost) {
-    configure({.first_user_id = 0, .user_id_count = 1000, .server_pid = 0});
+    configure(with_users(0, 1000));
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 
 TEST_F(WardenTest, DoesNotStartWithoutUserIds) {
-    configure({.first_user_id = 1'800'000'000, .user_id_count = 0, .server_pid = 0});
+    configure(with_users(1'800'000'000, 0));
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 
 TEST_F(WardenTest, DoesNotStartWithUserIdsThatWrapAround) {
-    configure({.first_user_id = UINT32_MAX - 10, .user_id_count = 100, .server_pid = 0});
+    configure(with_users(UINT32_MAX - 10, 100));
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 

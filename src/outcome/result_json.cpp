@@ -143,6 +143,7 @@ json::object to_json(const execution::Limits& limits) {
 json::object to_json(const execution::Isolation& isolation) {
     return {{"grade", isolation.grade},
             {"tier", isolation.tier},
+            {"mode", isolation.mode},
             {"missing", texts(isolation.missing)}};
 }
 

@@ -34,6 +34,8 @@ Status status_of(const RawExit& exit) {
     switch (exit.kill_reason) {
         case KillReason::Deadline:
             return Status::Timeout;
+        case KillReason::Memory:
+            return Status::Memory;
         case KillReason::Output:
             return Status::Output;
         case KillReason::Cancelled:

@@ -41,6 +41,17 @@ Result<std::vector<std::string>> texts(const toml::table& table, std::string_vie
     return result;
 }
 
+// Whether `key` has the second of two values.
+Result<bool> choice(const toml::table& table, std::string_view key, std::string_view first,
+                    std::string_view second) {
+    BJ_TRY(const std::string value, required_text(table, key));
+    if (value != first && value != second) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"{}\" must be \"{}\" or \"{}\"", key, first, second));
+    }
+    return value == second;
+}
+
 Result<std::string> guest_program(const std::string& path) {
     for (const EmbeddedFile& file : embedded_files()) {
         if (file.path.starts_with(kGuestPrograms) &&
@@ -61,6 +72,10 @@ Result<Manifest> read_table(const toml::table& table) {
     BJ_TRY(manifest.command, texts(table, "command"));
     BJ_TRY(manifest.environment, texts(table, "environment"));
     BJ_TRY(manifest.probe, required_text(table, "probe"));
+    BJ_TRY(const bool masked, choice(table, "proc", "processes", "masked"));
+    BJ_TRY(const bool denied, choice(table, "write_execute", "allowed", "denied"));
+    manifest.proc = masked ? ProcView::Masked : ProcView::ProcessesOnly;
+    manifest.write_execute = denied ? WriteExecute::Denied : WriteExecute::Allowed;
     if (manifest.command.empty() || !manifest.command.front().starts_with('/')) {
         return fail(ErrorCode::InvalidArgument, "\"command\" must start with an absolute path");
     }

@@ -9,6 +9,12 @@
 
 namespace belljar::runner {
 
+// How much of /proc its programs see: their own processes, or the machine's figures too.
+enum class ProcView { ProcessesOnly, Masked };
+
+// Whether memory may be writable and executable, as just-in-time compilers need it.
+enum class WriteExecute { Allowed, Denied };
+
 // One language: how its programs are started inside a jar. Read from runners/*.toml.
 struct Manifest {
     std::string language{};
@@ -17,6 +23,8 @@ struct Manifest {
     std::string bootstrap{};  // text of the guest program that starts the code
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
+    ProcView proc = ProcView::ProcessesOnly;
+    WriteExecute write_execute = WriteExecute::Denied;
     std::string probe{};  // an expression of the language whose value is its version
 };
 

@@ -16,12 +16,13 @@ LAYERS = [
     ["access"],
     ["engine"],
     ["policy", "isolation", "runner", "storage", "outcome", "audit"],
+    ["jar"],
     ["execution", "config"],
     ["base"],
 ]
 DEPTH = {folder: depth for depth, line in enumerate(LAYERS) for folder in line}
 # The privileged process holds nothing that parses what a client sent.
-WARDEN_MAY_USE = {"isolation", "execution", "base"}
+WARDEN_MAY_USE = {"isolation", "jar", "execution", "base"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 MODULE = re.compile(r"belljar_module\(\s*(\w+)([^)]*)\)")

@@ -1,0 +1,150 @@
+#include "jar/contain.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "jar/identity.h"
+#include "jar/init.h"
+#include "jar/reports.h"
+#include "jar/root_tree.h"
+#include "jar/spec.h"
+#include "jar/step_runner.h"
+#include "jar/surroundings.h"
+
+namespace belljar::jar {
+namespace {
+
+// What the warden looks at when the jar is gone.
+struct Places {
+    Fd workspace;
+    Fd tmp;
+};
+
+// The parent's death ends pid 1, and the kernel then ends everything else in the jar. Cleared by a
+// change of user id, so it is asked for again afterwards.
+Result<void> die_with_warden(const Fd& warden) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL) != 0) {
+        return fail(system_error("PR_SET_PDEATHSIG"));
+    }
+    // The warden may have died before the request took effect; its end of the socket tells.
+    pollfd peer{.fd = warden.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&peer, 1, 0) < 0 || (peer.revents & POLLHUP) != 0) {
+        return fail(system_error("the warden is gone", ESRCH));
+    }
+    return {};
+}
+
+Result<void> start_session() {
+    ::umask(022);
+    if (::setsid() < 0) {
+        return fail(system_error("setsid"));
+    }
+    return {};
+}
+
+// Version 1: who writes 0 moves itself, which the kernel does without its global lock.
+Result<void> join_cgroup(const Spec& spec) {
+    for (const Fd& tasks : spec.cgroup_files) {
+        if (::write(tasks.get(), "0", 1) != 1) {
+            return fail(system_error("write tasks"));
+        }
+    }
+    return {};
+}
+
+// Now that the process is where it belongs, its own cgroup becomes the visible root.
+Result<void> hide_cgroup_path() {
+    if (::unshare(CLONE_NEWCGROUP) != 0) {
+        return fail(system_error("unshare CLONE_NEWCGROUP"));
+    }
+    return {};
+}
+
+// The warden writes the id maps from outside and answers with one packet.
+Result<void> await_identity(const Fd& warden, const Places& places) {
+    const std::array<int, 2> numbers{places.workspace.get(), places.tmp.get()};
+    JarReport report{};
+    report.event = JarEvent::AwaitsIdentity;
+    BJ_TRY_VOID(send_report(warden, report, numbers));
+    BJ_TRY(const Packet answer, receive_packet(warden));
+    if (answer.data.empty()) {
+        return fail(system_error("the warden is gone", ESRCH));
+    }
+    return {};
+}
+
+Places build_tree(const StepRunner& steps, const Spec& spec) {
+    Places places;
+    steps.run(Step::PrivateMounts, make_mounts_private);
+    steps.run(Step::MakeStage, make_stage);
+    const Fd root = steps.value(Step::MakeRoot, make_root);
+    steps.run(Step::MountSystem, mount_system, root, spec);
+    steps.run(Step::MountTools, mount_tools, root, spec);
+    steps.run(Step::MountProc, mount_proc, root, spec);
+    steps.run(Step::MountDev, mount_dev, root, spec);
+    places.tmp = steps.value(Step::MountTmp, mount_tmp, root, spec);
+    places.workspace = steps.value(Step::MountWorkspace, mount_workspace, root, spec);
+    steps.run(Step::WriteEtc, write_etc, root, spec);
+    steps.run(Step::SealRoot, seal_root, root);
+    steps.run(Step::PivotRoot, pivot_into, root);
+    return places;
+}
+
+// With namespaces. They were made by the warden's clone3; the user namespace comes last, so that
+// all others belong to the one outside.
+void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
+    steps.run(Step::JoinCgroup, join_cgroup, spec);
+    steps.run(Step::HideCgroupPath, hide_cgroup_path);
+    const Fd namespace_limits = steps.value(Step::ForbidNamespaces, open_namespace_limits);
+    Places places = build_tree(steps, spec);
+    steps.run(Step::SetHostname, set_hostname);
+    steps.run(Step::RaiseLoopback, raise_loopback);
+    steps.run(Step::SetRlimits, set_rlimits, spec);
+    steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
+    if (spec.message.mode == Mode::Root || spec.message.own_user == 1) {
+        steps.run(Step::DropGroups, drop_groups);  // an ordinary user may not change its groups
+    }
+    steps.run(Step::NewUserNamespace, enter_user_namespace);
+    steps.run(Step::ForbidNamespaces, forbid_namespaces, namespace_limits);
+    steps.run(Step::MapIdentity, await_identity, warden, places);
+    steps.run(Step::TakeIdentity, take_identity);
+    steps.run(Step::DropCapabilities, drop_capabilities);
+}
+
+// Without namespaces: what is left are limits, the user id, and what the guest does to itself
+// before it starts (guest.cpp).
+void close_in_place(const StepRunner& steps, const Spec& spec) {
+    steps.run(Step::JoinCgroup, join_cgroup, spec);
+    steps.run(Step::SetRlimits, set_rlimits, spec);
+    steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
+    steps.run(Step::TakeIdentity, take_host_identity, spec);
+    steps.run(Step::DropCapabilities, drop_held_capabilities);
+}
+
+}  // namespace
+
+void contain(const Fd& warden) {
+    const StepRunner steps(warden);
+    ::prctl(PR_SET_NAME, "belljar-jar", 0UL, 0UL, 0UL);  // for whoever looks at the host's ps
+    steps.run(Step::DieWithWarden, die_with_warden, warden);
+    Spec spec = steps.value(Step::ReceiveSpec, receive_spec, warden);
+    steps.run(Step::NewSession, start_session);
+    if (spec.message.mode == Mode::Nested) {
+        close_in_place(steps, spec);
+    } else {
+        close_in(steps, spec, warden);
+    }
+    steps.run(Step::NoNewPrivileges, forbid_new_privileges);
+    steps.run(Step::DieWithWarden, die_with_warden, warden);
+    become_init(std::move(spec), warden);
+}
+
+}  // namespace belljar::jar

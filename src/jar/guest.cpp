@@ -1,0 +1,155 @@
+#include "jar/guest.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "jar/landlock.h"
+#include "jar/scratch.h"
+#include "jar/seccomp_filter.h"
+#include "jar/seqpacket.h"
+#include "jar/step_runner.h"
+#include "jar/surroundings.h"
+
+namespace belljar::jar {
+namespace {
+
+// Copies are made at or above this number, clear of every number that a guest is given.
+constexpr int kOutOfTheWay = 64;
+
+// First out of the way, then to their places.
+Result<void> place_descriptors(const Spec& spec) {
+    std::array<int, kGuestFdCount> copies{};
+    for (std::size_t index = 0; index < kGuestFdCount; ++index) {
+        copies[index] = ::fcntl(spec.descriptors[index].get(), F_DUPFD_CLOEXEC, kOutOfTheWay);
+    }
+    for (std::size_t index = 0; index < kGuestFdCount; ++index) {
+        if (copies[index] < 0 || ::dup2(copies[index], static_cast<int>(index)) < 0) {
+            return fail(system_error("dup2"));
+        }
+    }
+    return {};
+}
+
+// Everything but the guest's own and these two, which the exec closes.
+Result<void> close_others(const Fd& warden, const Fd& listener_socket) {
+    const auto low = static_cast<unsigned>(std::min(warden.get(), listener_socket.get()));
+    const auto high = static_cast<unsigned>(std::max(warden.get(), listener_socket.get()));
+    const auto close_between = [](unsigned first, unsigned last) {
+        return first > last || ::syscall(SYS_close_range, first, last, 0) == 0;
+    };
+    if (!close_between(kGuestFdCount, low - 1) || !close_between(low + 1, high - 1) ||
+        !close_between(high + 1, ~0U)) {
+        return fail(system_error("close_range"));
+    }
+    return {};
+}
+
+Result<void> start_session() {
+    if (::setsid() < 0) {
+        return fail(system_error("setsid"));
+    }
+    return {};
+}
+
+Result<void> enter_workspace(const Spec& spec) {
+    if (spec.message.workspace != WorkspaceKind::Directory) {
+        return ::chdir("/workspace") == 0 ? Result<void>{} : fail(system_error("chdir"));
+    }
+    if (::fchdir(spec.workspace.get()) != 0 || ::chdir(kWorkspaceName) != 0) {
+        return fail(system_error("chdir"));
+    }
+    return {};
+}
+
+// Where the jar has no tree of its own, the names of its directories are those of the host.
+std::vector<std::string> environment_of(const Spec& spec) {
+    std::vector<std::string> variables = spec.command.environment;
+    std::array<char, 4096> here{};
+    if (spec.message.workspace != WorkspaceKind::Directory ||
+        ::getcwd(here.data(), here.size()) == nullptr) {
+        return variables;
+    }
+    const std::string workspace(here.data());
+    const std::string scratch = workspace.substr(0, workspace.rfind('/') + 1);
+    for (std::string& variable : variables) {
+        if (variable.ends_with("=/workspace")) {
+            variable.replace(variable.find('=') + 1, std::string::npos, workspace);
+        } else if (variable.ends_with("=/tmp")) {
+            variable.replace(variable.find('=') + 1, std::string::npos, scratch + kTmpName);
+        }
+    }
+    return variables;
+}
+
+void reset_signals() {
+    for (int number = 1; number < NSIG; ++number) {
+        ::signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+FilterOptions filter_options(const Spec& spec, OnRefusal on_refusal) {
+    return {
+        .on_refusal = on_refusal,
+        .reach = spec.message.mode == Mode::Nested ? Reach::HostNamespaces : Reach::OwnNamespaces};
+}
+
+// Last before exec. Init answers for refused calls, unless a listener is there already: a
+// container's own, of which there can be only one. Refused calls then fail just the same, untold.
+Result<void> install_seccomp(const Spec& spec, const Fd& listener_socket) {
+    Result<Fd> listener =
+        install_filter(build_filter(filter_options(spec, OnRefusal::Notify)), OnRefusal::Notify);
+    if (!listener && listener.error().sys_errno == EBUSY && spec.message.mode == Mode::Nested) {
+        listener =
+            install_filter(build_filter(filter_options(spec, OnRefusal::Errno)), OnRefusal::Errno);
+    }
+    if (!listener) {
+        return fail(std::move(listener).error());
+    }
+    const std::byte mark{1};
+    const int number = listener->get();
+    return send_packet(listener_socket, std::span(&mark, 1),
+                       std::span(&number, listener->valid() ? 1 : 0));
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (const std::string& text : strings) {
+        result.push_back(const_cast<char*>(text.c_str()));
+    }
+    result.push_back(nullptr);
+    return result;
+}
+
+}  // namespace
+
+void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
+    const StepRunner steps(warden);
+    const std::vector<char*> arguments = pointers(spec.command.arguments);
+    steps.run(Step::EnterWorkspace, enter_workspace, spec);
+    const std::vector<std::string> variables = environment_of(spec);
+    const std::vector<char*> environment = pointers(variables);
+    steps.run(Step::NewSession, start_session);
+    reset_signals();
+    if (spec.message.write_execute == WriteExecute::Denied) {
+        steps.run(Step::DenyWriteExecute, deny_write_execute);
+    }
+    steps.run(Step::EnterLandlock, enter_landlock, spec);
+    steps.run(Step::PlaceDescriptors, place_descriptors, spec);
+    steps.run(Step::CloseDescriptors, close_others, warden, listener_socket);
+    steps.run(Step::InstallFilter, install_seccomp, spec, listener_socket);
+    ::execve(arguments[0], arguments.data(), environment.data());
+    steps.end(Step::Execute, system_error("execve"));
+}
+
+}  // namespace belljar::jar

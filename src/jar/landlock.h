@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "jar/spec.h"
+
+// A second fence around files, and around signals and abstract sockets where the kernel offers it:
+// it holds even if a mount were writable or a namespace shared.
+namespace belljar::jar {
+
+// Which version this kernel speaks; 0 without Landlock. (Linux 5.13 is 1, 6.12 is 6.)
+[[nodiscard]] std::uint32_t find_landlock_abi();
+
+// Confines the calling process and everything it becomes. Needs no_new_privs. Does nothing if the
+// spec says that the kernel has no Landlock; the missing layer is then part of every result.
+[[nodiscard]] Result<void> enter_landlock(const Spec& spec);
+
+}  // namespace belljar::jar

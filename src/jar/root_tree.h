@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "jar/spec.h"
+
+// The file tree a guest sees. Runs inside the jar's new mount namespace, in this order; each
+// function is one Step.
+namespace belljar::jar {
+
+// Stops every mount made here from reaching the host, and the reverse.
+[[nodiscard]] Result<void> make_mounts_private();
+
+// A place of our own to put things together. It becomes the working directory: overlay shows the
+// names it was given, and a name without a path says nothing of the host.
+[[nodiscard]] Result<void> make_stage();
+// An empty tmpfs that becomes "/".
+[[nodiscard]] Result<Fd> make_root();
+// /usr and what belongs to it, of the host or of the tree that the spec names: read-only, without
+// set-user-id and devices. Each is an overlay of the jar's own, so that locks and watches on its
+// files reach no other jar.
+[[nodiscard]] Result<void> mount_system(const Fd& root, const Spec& spec);
+[[nodiscard]] Result<void> mount_tools(const Fd& root, const Spec& spec);
+// A fresh /proc that shows only the jar's own processes, and of those only what the guest may
+// touch.
+[[nodiscard]] Result<void> mount_proc(const Fd& root, const Spec& spec);
+// null, zero, full, random, urandom, the usual links and a sized /dev/shm.
+[[nodiscard]] Result<void> mount_dev(const Fd& root, const Spec& spec);
+// The descriptors stay open outside, so that the use of both can be read when the jar is gone.
+[[nodiscard]] Result<Fd> mount_tmp(const Fd& root, const Spec& spec);
+[[nodiscard]] Result<Fd> mount_workspace(const Fd& root, const Spec& spec);
+// A passwd, group and hosts of the jar's own, unless the tree has an /etc; the host's is not shown.
+[[nodiscard]] Result<void> write_etc(const Fd& root, const Spec& spec);
+[[nodiscard]] Result<void> seal_root(const Fd& root);
+// Makes `root` the only tree; the host's is unmounted.
+[[nodiscard]] Result<void> pivot_into(const Fd& root);
+
+}  // namespace belljar::jar

@@ -1,0 +1,69 @@
+#include "jar/spec.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "jar/seqpacket.h"
+
+namespace belljar::jar {
+
+std::string_view name_of(Mode mode) {
+    switch (mode) {
+        case Mode::Root:
+            return "root";
+        case Mode::Rootless:
+            return "rootless";
+        case Mode::Nested:
+            return "nested";
+    }
+    return "nested";
+}
+
+Result<void> send_spec(const Fd& socket, const Spec& spec) {
+    SpecMessage message = spec.message;
+    std::vector<int> numbers;
+    for (const Fd& fd : spec.descriptors) {
+        numbers.push_back(fd.get());
+    }
+    if (message.workspace == WorkspaceKind::Directory) {
+        numbers.push_back(spec.workspace.get());
+    }
+    message.cgroup_files = static_cast<std::uint32_t>(spec.cgroup_files.size());
+    for (const Fd& fd : spec.cgroup_files) {
+        numbers.push_back(fd.get());
+    }
+    return send_packet(socket, std::as_bytes(std::span(&message, 1)), numbers);
+}
+
+Result<Spec> receive_spec(const Fd& socket) {
+    BJ_TRY(Packet packet, receive_packet(socket));
+    Spec spec;
+    if (packet.data.size() != sizeof(SpecMessage)) {
+        return fail(system_error("a spec of the wrong size", EPROTO));
+    }
+    std::memcpy(&spec.message, packet.data.data(), sizeof(SpecMessage));
+    std::size_t next = 0;
+    const auto take = [&packet, &next] {
+        return next < packet.fds.size() ? std::move(packet.fds[next++]) : Fd();
+    };
+    for (Fd& fd : spec.descriptors) {
+        fd = take();
+    }
+    if (spec.message.workspace == WorkspaceKind::Directory) {
+        spec.workspace = take();
+    }
+    for (std::uint32_t index = 0; index < spec.message.cgroup_files; ++index) {
+        spec.cgroup_files.push_back(take());
+        if (!spec.cgroup_files.back().valid()) {
+            return fail(system_error("a spec without its descriptors", EPROTO));
+        }
+    }
+    if (next != packet.fds.size() || !spec.descriptors.back().valid()) {
+        return fail(system_error("a spec without its descriptors", EPROTO));
+    }
+    BJ_TRY(spec.command, command_of(spec.message.command));
+    return spec;
+}
+
+}  // namespace belljar::jar

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "execution/limits.h"
+#include "jar/command.h"
+
+// What the warden tells the init of one jar: everything that is needed to close itself in, in one
+// packet of fixed size, with the descriptors beside it.
+namespace belljar::jar {
+
+// The id that the guest and its init have inside every jar that has a user namespace.
+inline constexpr uid_t kInnerUser = 1000;
+
+// The descriptors a guest is born with, at these numbers. The first three are pipes.
+enum class GuestFd : std::uint32_t { Stdin, Stdout, Stderr, Program, Request, Report };
+inline constexpr std::size_t kGuestFdCount = 6;
+
+// With which means jars are built on this host, strongest first.
+enum class Mode : std::uint32_t {
+    Root,      // namespaces made by real root, a host user id for each jar
+    Rootless,  // the same inside a user namespace of an ordinary user
+    Nested,    // no namespaces: Landlock, seccomp, limits, and a user id where possible
+};
+
+[[nodiscard]] std::string_view name_of(Mode mode);
+
+enum class WorkspaceKind : std::uint32_t {
+    Memory,     // tmpfs
+    Image,      // an ext4 image on a loop device
+    Directory,  // in a directory given as a descriptor; only without namespaces
+};
+
+enum class ProcView : std::uint32_t {
+    ProcessesOnly,  // /proc has nothing but the jar's own processes
+    Masked,         // and what programs like to know of the machine: processors, memory, uptime
+};
+
+enum class WriteExecute : std::uint32_t {
+    Allowed,  // for just-in-time compilers
+    Denied,   // memory is never writable and executable, PR_SET_MDWE
+};
+
+// A path on the host, ended by a NUL byte; empty if there is none.
+using HostPath = std::array<char, 512>;
+
+// Fixed size, as it travels.
+struct SpecMessage {
+    Mode mode;
+    WorkspaceKind workspace;
+    ProcView proc;
+    WriteExecute write_execute;
+    std::uint32_t landlock_abi;       // 0: this kernel has none
+    std::uint32_t own_user;           // 1: `host_user` belongs to this jar alone
+    std::uint32_t memory_by_process;  // 1: no cgroup limits memory
+    std::uint32_t host_user;
+    std::uint32_t loop_minor;
+    std::uint32_t cgroup_files;  // how many `tasks` files come along
+    std::uint32_t processes;
+    std::uint64_t memory_bytes;
+    std::uint64_t tmp_bytes;
+    std::uint64_t workspace_bytes;
+    HostPath root;   // where the system directories come from; empty: the host's own
+    HostPath tools;  // shown at /tools; empty: nothing
+    CommandText command;
+};
+
+// The same as init uses it. Packet order: guest descriptors, the workspace, `tasks` files.
+struct Spec {
+    SpecMessage message{};
+    Command command{};
+    std::array<Fd, kGuestFdCount> descriptors{};
+    Fd workspace{};                  // WorkspaceKind::Directory only
+    std::vector<Fd> cgroup_files{};  // version 1: "0" is written into each
+};
+
+// Sends a spec; every descriptor is borrowed for the call.
+[[nodiscard]] Result<void> send_spec(const Fd& socket, const Spec& spec);
+[[nodiscard]] Result<Spec> receive_spec(const Fd& socket);
+
+}  // namespace belljar::jar

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace belljar::jar {
+
+// Every step that puts a jar together, in the order in which they happen. A step that fails ends
+// the jar and names itself; there is no step whose failure is only a warning.
+enum class Step : std::uint32_t {
+    ReadMessage,
+    MakeCgroup,
+    MakeWorkspace,
+    Clone,
+    ReceiveSpec,
+    DieWithWarden,
+    NewSession,
+    JoinCgroup,
+    HideCgroupPath,
+    PrivateMounts,
+    MakeStage,
+    MakeRoot,
+    MountSystem,
+    MountTools,
+    MountProc,
+    MountDev,
+    MountTmp,
+    MountWorkspace,
+    WriteEtc,
+    SealRoot,
+    PivotRoot,
+    SetHostname,
+    RaiseLoopback,
+    SetRlimits,
+    NewKeyring,
+    DropGroups,
+    NewUserNamespace,
+    ForbidNamespaces,
+    MapIdentity,
+    TakeIdentity,
+    DropCapabilities,
+    NoNewPrivileges,
+    CloseDescriptors,
+    ForkGuest,
+    PlaceDescriptors,
+    EnterWorkspace,
+    DenyWriteExecute,
+    EnterLandlock,
+    InstallFilter,
+    Execute,
+    SetUpDeadline,
+};
+
+[[nodiscard]] std::string_view name_of(Step step);
+
+}  // namespace belljar::jar

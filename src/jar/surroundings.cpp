@@ -1,0 +1,145 @@
+#include "jar/surroundings.h"
+
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace belljar::jar {
+namespace {
+
+#ifndef PR_SET_MDWE
+constexpr int PR_SET_MDWE = 65;
+constexpr int PR_GET_MDWE = 66;
+#endif
+
+struct Rlimit {
+    __rlimit_resource resource;
+    const char* name;
+    rlim_t value;
+};
+
+Result<void> set_rlimit(const Rlimit& limit) {
+    const rlimit wanted{.rlim_cur = limit.value, .rlim_max = limit.value};
+    if (::setrlimit(limit.resource, &wanted) == 0) {
+        return {};
+    }
+    // A hard limit that is lower already stays: raising one takes CAP_SYS_RESOURCE.
+    rlimit present{};
+    if (errno != EPERM || ::getrlimit(limit.resource, &present) != 0 ||
+        present.rlim_max > limit.value) {
+        return fail(system_error(limit.name));
+    }
+    const rlimit kept{.rlim_cur = present.rlim_max, .rlim_max = present.rlim_max};
+    if (::setrlimit(limit.resource, &kept) != 0) {
+        return fail(system_error(limit.name));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> set_hostname() {
+    constexpr std::string_view kName = "jar";
+    if (::sethostname(kName.data(), kName.size()) != 0) {
+        return fail(system_error("sethostname"));
+    }
+    return {};
+}
+
+Result<void> raise_loopback() {
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket.valid()) {
+        return fail(system_error("socket"));
+    }
+    ifreq request{};
+    std::strcpy(request.ifr_name, "lo");
+    request.ifr_flags = IFF_UP;
+    if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) {
+        return fail(system_error("SIOCSIFFLAGS"));
+    }
+    return {};
+}
+
+Result<void> set_rlimits(const Spec& spec) {
+    // A little above the cgroup's limit, which counts how often it was reached and so can be told.
+    // A user id that is not the jar's own has processes of others, too.
+    constexpr rlim_t kOthers = 1024;
+    const rlim_t processes =
+        rlim_t{spec.message.processes} + (spec.message.own_user == 1 ? 16 : kOthers);
+    // A core limit of 0 still lets a piped core_pattern run a program on the host; 1 does not.
+    std::vector<Rlimit> values{{RLIMIT_CORE, "RLIMIT_CORE", 1},
+                               {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},
+                               {RLIMIT_NPROC, "RLIMIT_NPROC", processes},
+                               {RLIMIT_FSIZE, "RLIMIT_FSIZE", spec.message.workspace_bytes},
+                               {RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", 0},
+                               {RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE", 0},
+                               {RLIMIT_SIGPENDING, "RLIMIT_SIGPENDING", 1024},
+                               {RLIMIT_NICE, "RLIMIT_NICE", 0},
+                               {RLIMIT_RTPRIO, "RLIMIT_RTPRIO", 0}};
+    if (spec.message.memory_by_process == 1) {
+        // No cgroup counts the jar's memory: at least each process is limited.
+        values.push_back({RLIMIT_DATA, "RLIMIT_DATA", spec.message.memory_bytes});
+    }
+    for (const Rlimit& limit : values) {
+        BJ_TRY_VOID(set_rlimit(limit));
+    }
+    return {};
+}
+
+Result<void> make_session_keyring(Mode mode) {
+    if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS) {
+        return {};
+    }
+    // A container's own filter refuses the call, to the guest as well.
+    if (mode == Mode::Nested && errno == EPERM) {
+        return {};
+    }
+    return fail(system_error("KEYCTL_JOIN_SESSION_KEYRING"));
+}
+
+Result<Fd> open_namespace_limits() {
+    Fd limits(::open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!limits.valid()) {
+        return fail(system_error("open the limits on namespaces"));
+    }
+    return limits;
+}
+
+Result<void> forbid_namespaces(const Fd& limits) {
+    // The kernel looks at who opens the file: a limit set here is that of the new user namespace.
+    for (const char* kind : {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time"}) {
+        const std::string name = std::string("max_") + kind + "_namespaces";
+        const Fd file(::openat(limits.get(), name.c_str(), O_WRONLY | O_CLOEXEC));
+        if (!file.valid()) {
+            return fail(system_error("open " + name));
+        }
+        BJ_TRY_VOID(write_all(file, "0"));
+    }
+    return {};
+}
+
+Result<void> deny_write_execute() {
+    constexpr unsigned long kRefuseGain = 1;
+    if (::prctl(PR_SET_MDWE, kRefuseGain, 0UL, 0UL, 0UL) != 0) {
+        return fail(system_error("PR_SET_MDWE"));
+    }
+    return {};
+}
+
+bool has_write_execute_denial() { return ::prctl(PR_GET_MDWE, 0UL, 0UL, 0UL, 0UL) >= 0; }
+
+}  // namespace belljar::jar

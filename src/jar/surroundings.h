@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "jar/spec.h"
+
+// What surrounds the guest besides files and identity: names, network, resource limits, keys.
+namespace belljar::jar {
+
+[[nodiscard]] Result<void> set_hostname();
+// Programs may talk to themselves over localhost; nothing else is attached to the jar's network.
+[[nodiscard]] Result<void> raise_loopback();
+[[nodiscard]] Result<void> set_rlimits(const Spec& spec);
+// Keys belong to a user id and outlive processes; a session keyring of its own has nothing in it.
+[[nodiscard]] Result<void> make_session_keyring(Mode mode);
+
+// The kernel's own limits on namespaces, by owner. Opened while the host's /proc can be seen.
+[[nodiscard]] Result<Fd> open_namespace_limits();
+// Nobody in the user namespace of the caller can make a namespace of any kind, whatever else fails.
+[[nodiscard]] Result<void> forbid_namespaces(const Fd& limits);
+
+// Memory is never both writable and executable, in this process and all that follow (Linux 6.3).
+[[nodiscard]] Result<void> deny_write_execute();
+[[nodiscard]] bool has_write_execute_denial();
+
+}  // namespace belljar::jar
