@@ -16,6 +16,7 @@ LAYERS = [
     ["access"],
     ["engine"],
     ["policy", "isolation", "runner", "storage", "outcome", "audit"],
+    ["jar"],
     ["execution", "config"],
     ["base"],
 ]
