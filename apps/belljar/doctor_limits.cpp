@@ -105,7 +105,8 @@ Check check_swap(const HostFacts& facts) {
 Check check_mount_calls() {
     const std::vector<std::string> missing = host::missing_mount_calls();
     if (missing.empty()) {
-        return {.name = "mount api", .found = "mounts can be built by descriptor, read-only"};
+        return {.name = "mount api",
+                .found = "the calls that build mounts by descriptor are known"};
     }
     return {.name = "mount api",
             .health = Health::Weak,
