@@ -15,6 +15,8 @@ inline constexpr int kExitFault = 125;  // Belljar itself could not
 inline constexpr int kExitKilled = 137;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+// Of `belljar doctor`: isolation.require accepts it, but the grade is below standard.
+inline constexpr int kExitBelowStandard = 3;
 
 enum class OutputForm { Text, Json };
 

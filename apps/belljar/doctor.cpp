@@ -1,97 +1,20 @@
 #include <fmt/format.h>
-#include <sys/utsname.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <charconv>
 #include <vector>
 
-#include "base/json.h"
 #include "commands.h"
+#include "doctor_checks.h"
+#include "doctor_facts.h"
+#include "doctor_layers.h"
+#include "doctor_modes.h"
+#include "doctor_report.h"
 #include "engine/grade.h"
-#include "isolation/cgroup_layout.h"
-#include "outcome/result_json.h"
 #include "runtime.h"
 
 namespace belljar::apps {
 namespace {
-
-enum class Health { Good, Weak, Bad };
-
-struct Check {
-    std::string name{};
-    Health health = Health::Good;
-    std::string found{};
-    std::string fix{};  // empty if nothing is to be done
-};
-
-std::string_view name_of(Health health) {
-    switch (health) {
-        case Health::Good:
-            return "ok";
-        case Health::Weak:
-            return "weak";
-        case Health::Bad:
-            return "bad";
-    }
-    return "bad";
-}
-
-Check check_kernel() {
-    utsname host{};
-    ::uname(&host);
-    const std::string_view release = host.release;
-    int major = 0;
-    int minor = 0;
-    const char* end = release.data() + release.size();
-    const auto parsed = std::from_chars(release.data(), end, major);
-    std::from_chars(parsed.ptr + 1, end, minor);
-    const bool enough = major > 5 || (major == 5 && minor >= 14);
-    return {
-        .name = "kernel",
-        .health = enough ? Health::Good : Health::Bad,
-        .found = host.release,
-        .fix = enough ? ""
-                      : "use Linux 5.14 or later: jars need clone3, mount_setattr and cgroup.kill"};
-}
-
-Check check_root() {
-    const bool root = ::geteuid() == 0;
-    return {
-        .name = "privilege",
-        .health = root ? Health::Good : Health::Bad,
-        .found = root ? "started as root; the server itself runs without privileges" : "not root",
-        .fix = root ? "" : "start belljar as root: sudo belljar ..."};
-}
-
-Check check_warden() {
-    const Result<std::string> warden = engine::find_warden();
-    return {.name = "warden",
-            .health = warden ? Health::Good : Health::Bad,
-            .found = warden ? "belljar-warden found beside belljar" : warden.error().message,
-            .fix = warden ? "" : "build or install belljar and belljar-warden together"};
-}
-
-Check check_python() {
-    const bool there = ::access("/usr/bin/python3", X_OK) == 0;
-    return {.name = "python",
-            .health = there ? Health::Good : Health::Bad,
-            .found = there ? "/usr/bin/python3" : "no /usr/bin/python3",
-            .fix = there ? "" : "apt-get install python3"};
-}
-
-Check check_cgroups() {
-    const Result<std::vector<isolation::Hierarchy>> layout = isolation::read_layout();
-    const bool there = layout && !layout->empty();
-    return {
-        .name = "cgroups",
-        .health = there ? Health::Good : Health::Weak,
-        .found = there ? std::string(isolation::describe_layout(*layout)) : "none mounted",
-        .fix = there ? ""
-                     : "mount the cgroup file system, so that memory and processes can be limited"};
-}
 
 Task<Result<void>> try_jar(Runtime* runtime) {
     Result<void> tested = co_await runtime->engine().self_test();
@@ -101,7 +24,8 @@ Task<Result<void>> try_jar(Runtime* runtime) {
 // The proof of the pudding: a jar is made and a program runs in it.
 Check check_jar(const config::Settings& settings, execution::Isolation& isolation) {
     Check check{.name = "trial jar"};
-    const auto fail_with = [&check](const Error& error) {
+    const auto fail_with = [&check, &isolation](const Error& error) {
+        isolation.grade = "none";  // whatever the warden promised, no program ran in it
         check.health = Health::Bad;
         check.found = error.describe();
         check.fix = "see the lines above; the failed step names the missing kernel permission";
@@ -128,60 +52,53 @@ Check check_jar(const config::Settings& settings, execution::Isolation& isolatio
 
 Check check_grade(const config::Settings& settings, const execution::Isolation& isolation) {
     const Result<void> enough = engine::check_floor(isolation, settings.isolation.require);
+    if (enough) {
+        return {.name = "floor",
+                .found = "the isolation is at least what isolation.require asks for"};
+    }
+    if (isolation.grade == "none") {
+        return {.name = "floor",
+                .health = Health::Bad,
+                .found = "no program ran in a jar, so there is no isolation",
+                .fix = "see \"trial jar\""};
+    }
     return {.name = "floor",
-            .health = enough ? Health::Good : Health::Bad,
-            .found = enough ? "the isolation is at least what isolation.require asks for"
-                            : enough.error().message,
-            .fix = enough ? ""
-                          : "give belljar cgroups for memory and pids (a systemd unit needs "
-                            "Delegate=yes), or lower isolation.require"};
+            .health = Health::Bad,
+            .found = fmt::format("the grade is below isolation.require; missing: {}",
+                                 fmt::join(isolation.missing, ", ")),
+            .fix = "do what the lines named under \"missing\" say, or lower isolation.require"};
 }
 
-json::object to_json(const Check& check) {
-    return {{"check", check.name},
-            {"status", name_of(check.health)},
-            {"found", check.found},
-            {"fix", check.fix}};
-}
-
-void print_json(const std::vector<Check>& checks, const execution::Isolation& isolation) {
-    json::array list;
-    for (const Check& check : checks) {
-        list.emplace_back(to_json(check));
+int exit_code_of(const DoctorReport& report) {
+    const bool bad = std::ranges::any_of(report.groups, [](const CheckGroup& group) {
+        return std::ranges::any_of(group.checks,
+                                   [](const Check& check) { return check.health == Health::Bad; });
+    });
+    if (bad) {
+        return kExitFailed;
     }
-    fmt::print("{}\n", belljar::to_text(json::object{{"isolation", outcome::to_json(isolation)},
-                                                     {"checks", std::move(list)}}));
-}
-
-void print_text(const std::vector<Check>& checks, const execution::Isolation& isolation) {
-    for (const Check& check : checks) {
-        fmt::print("{:<5} {:<10} {}\n", name_of(check.health), check.name, check.found);
-        if (!check.fix.empty()) {
-            fmt::print("{:<16} fix: {}\n", "", check.fix);
-        }
-    }
-    fmt::print("\nIsolation grade: {}\n", isolation.grade);
-    for (const std::string& layer : isolation.missing) {
-        fmt::print("  missing: {}\n", layer);
-    }
+    const std::string& grade = report.isolation.grade;
+    return grade == "full" || grade == "standard" ? 0 : kExitBelowStandard;
 }
 
 }  // namespace
 
 int examine_host(const config::Loaded& loaded, OutputForm form) {
-    execution::Isolation isolation{.grade = "none", .tier = "kernel"};
-    std::vector<Check> checks{check_kernel(), check_root(), check_warden(), check_python(),
-                              check_cgroups()};
-    checks.push_back(check_jar(loaded.settings, isolation));
-    checks.push_back(check_grade(loaded.settings, isolation));
-    if (form == OutputForm::Json) {
-        print_json(checks, isolation);
-    } else {
-        print_text(checks, isolation);
-    }
-    const bool bad =
-        std::ranges::any_of(checks, [](const Check& check) { return check.health == Health::Bad; });
-    return bad ? kExitFailed : 0;
+    const HostFacts facts = gather_facts(loaded.settings);
+    const std::vector<LaunchMode> modes = launch_modes(facts);
+    DoctorReport report{
+        .isolation = {.grade = "none", .tier = "kernel"},
+        .mode = chosen_mode(modes),
+        .groups = {check_kernel(facts), check_namespaces(facts), check_limits(facts),
+                   check_files(facts), check_hardening(facts), check_tools(), check_modes(modes)}};
+    // Last, because it gives the privileges up.
+    CheckGroup trial{.name = "Trial"};
+    trial.checks.push_back(check_jar(loaded.settings, report.isolation));
+    trial.checks.push_back(check_grade(loaded.settings, report.isolation));
+    report.groups.push_back(std::move(trial));
+    weaken_missing_layers(report.isolation.missing, report.groups);
+    print_report(report, form);
+    return exit_code_of(report);
 }
 
 }  // namespace belljar::apps

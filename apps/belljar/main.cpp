@@ -125,6 +125,9 @@ void add_others(CLI::App& app, CommandLine& line) {
     app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
     CLI::App* doctor = app.add_subcommand("doctor", "Check this host and say how to fix it");
     doctor->add_flag("--json", line.json, "For programs");
+    doctor->footer(
+        "Exit code: 0 if jars have standard or full isolation, 1 if something is bad or "
+        "isolation.require is not met,\n3 if it is met with less than standard.");
     CLI::App* config = app.add_subcommand("config", "Show the configuration");
     config->require_subcommand(1);
     config->add_subcommand("show", "Every value in force and where it came from")->fallthrough();

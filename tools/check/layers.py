@@ -15,7 +15,7 @@ LAYERS = [
     ["mcp", "api"],
     ["access"],
     ["engine"],
-    ["policy", "isolation", "runner", "storage", "outcome", "audit"],
+    ["policy", "isolation", "host", "runner", "storage", "outcome", "audit"],
     ["jar"],
     ["execution", "config"],
     ["base"],

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/settings.h"
+#include "host/file_systems.h"
+#include "host/hardening.h"
+#include "host/kernel.h"
+#include "host/landlock.h"
+#include "host/namespaces.h"
+#include "host/privileges.h"
+#include "host/seccomp.h"
+#include "host/user_ids.h"
+#include "isolation/cgroup_layout.h"
+
+namespace belljar::apps {
+
+// Everything the checks judge, found out once. Taken before any privilege is dropped.
+struct HostFacts {
+    config::Settings settings{};
+    host::Kernel kernel{};
+    host::Privileges privileges{};
+    std::string container{};  // empty if this is none
+    std::vector<host::NamespaceTrial> namespaces{};
+    host::UnprivilegedTrial unprivileged{};
+    host::NamespaceLimits namespace_limits{};
+    host::UserIds user_ids{};
+    host::Seccomp seccomp{};
+    host::Landlock landlock{};
+    host::Hardening hardening{};
+    std::vector<isolation::Hierarchy> cgroups{};
+
+    // Root that may do what root usually may; root of a container often may not.
+    [[nodiscard]] bool is_administrator() const;
+    // The user ids of jars exist: root of a user namespace has only those mapped into it.
+    [[nodiscard]] bool has_user_ids() const;
+    // Both, so jars can be made the strongest way.
+    [[nodiscard]] bool has_root() const { return is_administrator() && has_user_ids(); }
+};
+
+[[nodiscard]] HostFacts gather_facts(const config::Settings& settings);
+
+// "EPERM", "signal 31", or "works".
+[[nodiscard]] std::string describe(const host::Attempt& attempt);
+
+}  // namespace belljar::apps
