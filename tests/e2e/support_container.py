@@ -10,7 +10,7 @@ import pathlib
 import secrets
 import subprocess
 
-from support_binary import BINARY, COMMAND_SECONDS
+from support_binary import BINARY, COMMAND_SECONDS, sanitizer_options
 
 PROFILE = pathlib.Path("/usr/share/containers/seccomp.json")
 PROGRAMS = "/opt/belljar"
@@ -177,7 +177,7 @@ def process_of(command, user, environment):
     held = CAPABILITIES if user == "root" else []
     variables = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                  "HOSTNAME": "container", "HOME": HOMES[user], "LANG": "C.UTF-8",
-                 **(environment or {})}
+                 **sanitizer_options(), **(environment or {})}
     return {"terminal": False, "user": {"uid": USERS[user], "gid": USERS[user]}, "cwd": HOMES[user],
             "args": [str(part) for part in command],
             "env": [f"{name}={value}" for name, value in variables.items()],

@@ -4,7 +4,7 @@ import os
 import pathlib
 import subprocess
 
-from support_binary import BINARY, COMMAND_SECONDS
+from support_binary import BINARY, COMMAND_SECONDS, sanitizer_options
 
 # Ids that no account has, below those of jars: the user's, and further ones for its namespaces.
 USER = 1_900_000_000
@@ -58,7 +58,8 @@ class Unprivileged:
     def run(self, command, environment=None, timeout=COMMAND_SECONDS, stdin=b""):
         """Runs one command to its end. The output is bytes."""
         variables = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home),
-                     "TMPDIR": str(self.temporary), "LANG": "C.UTF-8", **(environment or {})}
+                     "TMPDIR": str(self.temporary), "LANG": "C.UTF-8", **sanitizer_options(),
+                     **(environment or {})}
         enter = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "sh",
                  str(self.replacements), str(self.programs), str(BINARY.parent)]
         become = ["prlimit", f"--nproc={MOST_PROCESSES}", "setpriv", f"--reuid={USER}",

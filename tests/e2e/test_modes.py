@@ -11,9 +11,11 @@ import pytest
 from support_binary import BINARY, GUESTS, environment
 from support_container import PROGRAMS, Container
 from support_mcp import call, initialize
-from support_observer import observe
+from support_observer import PYTHON, observe
 from support_unprivileged import Unprivileged
 
+# The attacks take longest.
+SECONDS = 300
 GRADES = ["basic", "standard", "full"]
 # Reads each file by its path and by every way around the walls that there could be.
 READ_FLAGS = """
@@ -74,13 +76,21 @@ class Surroundings:
 
     def belljar(self, *arguments, stdin=b"", **settings):
         """Runs a command of Belljar there to its end. Settings that are None are left out."""
+        return self.observe([self.belljar_path, *arguments], stdin, **settings)
+
+    def program(self, name, *arguments):
+        """Runs a program of these tests there, with the path of Belljar as its first argument."""
+        source = pathlib.Path(__file__).with_name(name).read_text()
+        return self.observe([PYTHON, "-I", "-B", "-c", source, self.belljar_path, *arguments])
+
+    def observe(self, command, stdin=b"", **settings):
         chosen = {"BELLJAR_ISOLATION_REQUIRE": "basic", **settings}
         chosen = {name: value for name, value in chosen.items() if value is not None}
 
-        def run(command, **options):
-            return self.run(command, environment=chosen, **options)
+        def run(program, **options):
+            return self.run(program, environment=chosen, **options)
 
-        return observe(run, [self.belljar_path, *arguments], stdin)
+        return observe(run, command, stdin, SECONDS)
 
     def run_code(self, code, *options, **settings):
         return self.belljar("run", *options, "-", stdin=code.encode(), **settings)
@@ -239,6 +249,22 @@ def test_mcp_works(inside):
     answers = [json.loads(line) for line in seen.stdout.splitlines()]
     results = {answer["id"]: answer["result"] for answer in answers}
     assert seen.returncode == 0 and "42" in results[2]["content"][0]["text"]
+    assert_nothing_left(seen)
+
+
+def test_service_works(inside):
+    seen = inside.program("inside_serve.py")
+    assert seen.returncode == 0, seen.stderr.decode()
+    record, exit_code = seen.json
+    assert (record["stdout"], record["status"], exit_code) == ("42\n", "ok", 0)
+    assert record["isolation"]["mode"] in inside.modes
+    assert_nothing_left(seen)
+
+
+@pytest.mark.parametrize("victim", ["belljar", "belljar-warden", "belljar-keeper"])
+def test_killed_process_takes_the_program_with_it(inside, victim):
+    seen = inside.program("inside_kill.py", victim)
+    assert seen.stdout == b"3 1\n", seen.stderr.decode()
     assert_nothing_left(seen)
 
 
