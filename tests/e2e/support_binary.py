@@ -36,6 +36,11 @@ def environment(**settings):
     return {**kept, "TMPDIR": str(TEMPORARY), **settings}
 
 
+def sanitizer_options():
+    """What a build with sanitizers must be told, for surroundings with their own environment."""
+    return {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+
+
 def belljar(*arguments, stdin=b"", env=None):
     """Runs one command to its end. The output is bytes."""
     return subprocess.run([str(BINARY), *map(str, arguments)], input=stdin, capture_output=True,

@@ -13,7 +13,11 @@ packages_of() {
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
                 "libtomlplusplus-dev libgtest-dev python3 curl"
             ;;
-        test) echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 $(node_packages)" ;;
+        test)
+            echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
+                "golang-github-containers-common python3-numpy python3-pandas erofs-utils" \
+                "e2fsprogs $(node_packages)"
+            ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap" ;;
     esac

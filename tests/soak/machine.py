@@ -1,0 +1,112 @@
+"""The host before and after a soak: nothing may have come to stay."""
+
+import collections
+import contextlib
+import pathlib
+import time
+
+from support_processes import all_processes, descriptors, reap_adopted
+from support_traces import Traces
+
+SECONDS_TO_CLEAN_UP = 20
+# Of one process over the whole soak; allocators keep some of what they once had.
+MOST_GROWTH = 32 << 20
+
+
+def loop_devices():
+    found = set()
+    for file in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            found.add(f"{file.parts[3]} of {file.read_text().strip()}")
+    return found
+
+
+def resident_bytes(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+def kernel_objects():
+    """{"net_namespace": count, ...} of what the kernel keeps for jars, for whoever reads it."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path("/proc/slabinfo").read_text().splitlines():
+            name, *numbers = line.split()
+            if name in ("net_namespace", "pid_namespace", "mnt_cache", "user_namespace"):
+                found[name] = int(numbers[0])
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path("/proc/cgroups").read_text().splitlines():
+            if line.startswith(("memory", "pids", "cpu\t")):
+                found[f"{line.split()[0]} cgroups"] = int(line.split()[2])
+    return found
+
+
+class Machine:
+    """All of it at one moment, with the processes of one server."""
+
+    def __init__(self, server):
+        reap_adopted({server.pid})
+        self.server = server
+        self.traces = Traces()
+        self.loops = loop_devices()
+        processes = all_processes()
+        self.names = {pid: processes[pid].name for pid in server.descriptor_counts()}
+        self.descriptors = {pid: kinds_of(pid) for pid in self.names}
+        self.resident = {pid: resident_bytes(pid) for pid in self.names}
+        self.files = {str(path) for path in server.data_directory.rglob("*")}
+
+    def since(self, before):
+        """What is here now and was not before, or is not any more, as sentences."""
+        found = self.traces.since(before.traces)
+        found += [f"loop device {name}" for name in sorted(self.loops - before.loops)]
+        found += [f"file {path}" for path in sorted(self.files - before.files)]
+        for pid, name in before.names.items():
+            now, then = self.descriptors.get(pid), before.descriptors[pid]
+            if now is None:
+                found.append(f"{name}[{pid}] is gone")
+            else:
+                found += [f"{name}[{pid}] has opened {target}" for target in now - then]
+                found += [f"{name}[{pid}] has closed {target}" for target in then - now]
+        return found
+
+    def growth(self, before):
+        """Prints the memory of each process; gives what has grown too much, as sentences."""
+        found = []
+        for pid, name in before.names.items():
+            then, now = before.resident[pid], self.resident.get(pid, 0)
+            print(f"memory of {name}: {then >> 10} KiB before, {now >> 10} KiB after")
+            if now - then > MOST_GROWTH:
+                found.append(f"{name}[{pid}] has grown by {(now - then) >> 20} MiB")
+        return found
+
+
+def kinds_of(pid):
+    """What the descriptors are, without the numbers of sockets and pipes."""
+    return collections.Counter(target.split(":")[0] for target in descriptors(pid).values())
+
+
+def at_rest(server):
+    """The machine once the server has nothing more to do."""
+    deadline = time.monotonic() + SECONDS_TO_CLEAN_UP
+    before = Machine(server)
+    while True:
+        time.sleep(1)
+        now = Machine(server)
+        if not now.since(before) and not before.since(now):
+            return now
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the server does not come to rest: {now.since(before)}")
+        before = now
+
+
+def leftovers(before):
+    """What stays although there was time to clean up."""
+    deadline = time.monotonic() + SECONDS_TO_CLEAN_UP
+    while True:
+        now = Machine(before.server)
+        found = now.since(before)
+        if not found or time.monotonic() > deadline:
+            return found + now.growth(before)
+        time.sleep(0.1)
