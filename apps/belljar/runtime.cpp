@@ -36,6 +36,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
            engine::start_warden({.program = program,
                                  .first_user_id = settings.isolation.uid_base,
                                  .user_id_count = settings.isolation.uid_count,
+                                 .log_level = level,
                                  .mode = mode_name(settings.isolation.mode),
                                  .workspace = settings.limits.workspace,
                                  .root = settings.isolation.root,

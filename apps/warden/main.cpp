@@ -69,8 +69,13 @@ int run_warden(const belljar::isolation::Host& host, const belljar::Log& log) {
     return 0;
 }
 
+struct Options {
+    std::string mode = "auto";
+    std::string log_level = "info";
+};
+
 [[noreturn]] void become_warden(Mode mode, pid_t keeper, const belljar::Fd& socket,
-                                const belljar::Log& log) {
+                                const Options& options, const belljar::Log& log) {
     belljar::Result<belljar::isolation::Host> host = belljar::isolation::Host{};
     if (mode == Mode::Rootless) {
         host = belljar::isolation::enter_own_namespaces(socket);
@@ -90,7 +95,9 @@ int run_warden(const belljar::isolation::Host& host, const belljar::Log& log) {
     std::string chosen(belljar::jar::name_of(mode));
     std::string first = std::to_string(host->first_user);
     std::string count = std::to_string(host->user_count);
-    char* const arguments[] = {name.data(), chosen.data(), first.data(), count.data(), nullptr};
+    std::string level = options.log_level;
+    char* const arguments[] = {name.data(),  chosen.data(), first.data(),
+                               count.data(), level.data(),  nullptr};
     char* const environment[] = {nullptr};
     ::execve("/proc/self/exe", arguments, environment);
     ::_exit(kFailed);
@@ -114,14 +121,14 @@ int wait_for(pid_t warden, const belljar::Log& log) {
     return WIFEXITED(result) ? WEXITSTATUS(result) : kFailed;
 }
 
-int keep(const char* wanted_mode, const belljar::Log& log) {
+int keep(const Options& options, const belljar::Log& log) {
     ::prctl(PR_SET_NAME, kKeeperName, 0UL, 0UL, 0UL);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
-    const auto mode = belljar::isolation::choose_mode(wanted_mode);
+    const auto mode = belljar::isolation::choose_mode(options.mode);
     auto sockets = belljar::jar::make_seqpacket_pair();
     if (!mode || !sockets) {
         log.error("no way to make jars",
-                  {{"mode", wanted_mode},
+                  {{"mode", options.mode},
                    {"reason", (mode ? sockets.error() : mode.error()).describe()}});
         return kFailed;
     }
@@ -133,7 +140,7 @@ int keep(const char* wanted_mode, const belljar::Log& log) {
     }
     if (warden == 0) {
         sockets->first.reset();
-        become_warden(*mode, keeper, sockets->second, log);
+        become_warden(*mode, keeper, sockets->second, options, log);
     }
     ::close(kServerSocket);
     sockets->second.reset();
@@ -151,14 +158,18 @@ int keep(const char* wanted_mode, const belljar::Log& log) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-    const belljar::Log log("warden", belljar::LogLevel::Info);
+    const bool is_warden = argument_count == 5 && std::strcmp(arguments[0], kWardenName) == 0;
+    Options options;
+    if (!is_warden && argument_count == 3) {
+        options = {.mode = arguments[1], .log_level = arguments[2]};
+    }
+    const belljar::Log log("warden",
+                           belljar::parse_log_level(is_warden ? arguments[4] : options.log_level)
+                               .value_or(belljar::LogLevel::Info));
     // The terminal's Ctrl-C and a service manager's SIGTERM are for the server, which then closes
     // the socket.
     ::setsid();
     ::signal(SIGTERM, SIG_IGN);
     ::syscall(SYS_close_range, kServerSocket + 1, ~0U, 0);
-    if (argument_count == 4 && std::strcmp(arguments[0], kWardenName) == 0) {
-        return run_warden(host_from(arguments), log);
-    }
-    return keep(argument_count > 1 ? arguments[1] : "auto", log);
+    return is_warden ? run_warden(host_from(arguments), log) : keep(options, log);
 }

@@ -44,14 +44,14 @@ Result<void> PidFd::signal(int number) const {
     return {};
 }
 
-Result<int> PidFd::wait() const {
+Result<int> PidFd::wait(rusage* usage) const {
     int status = 0;
     pid_t reaped = -1;
     do {
-        reaped = ::waitpid(pid_, &status, __WALL);
+        reaped = ::wait4(pid_, &status, __WALL, usage);
     } while (reaped < 0 && errno == EINTR);
     if (reaped < 0) {
-        return fail(system_error("waitpid"));
+        return fail(system_error("wait4"));
     }
     return status;
 }

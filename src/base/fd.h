@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -47,8 +48,9 @@ class PidFd {
     [[nodiscard]] const Fd& fd() const { return fd_; }
     [[nodiscard]] bool valid() const { return fd_.valid(); }
     Result<void> signal(int number) const;
-    // Blocks until the child has ended; returns its raw wait status.
-    Result<int> wait() const;
+    // Blocks until the child has ended; returns its raw wait status. `usage`, if given, receives
+    // what it and the children it waited for have used.
+    Result<int> wait(rusage* usage = nullptr) const;
 
    private:
     pid_t pid_ = -1;

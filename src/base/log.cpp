@@ -11,20 +11,6 @@
 namespace belljar {
 namespace {
 
-std::string_view name_of(LogLevel level) {
-    switch (level) {
-        case LogLevel::Debug:
-            return "debug";
-        case LogLevel::Info:
-            return "info";
-        case LogLevel::Warning:
-            return "warning";
-        case LogLevel::Error:
-            return "error";
-    }
-    return "error";
-}
-
 // Both blocks of control characters: a terminal takes U+009B for the start of a command, like ESC.
 bool is_control(unsigned character) {
     return character < 0x20 || (character >= 0x7F && character < 0xA0);
@@ -59,6 +45,20 @@ struct AppendValue {
 };
 
 }  // namespace
+
+std::string_view name_of(LogLevel level) {
+    switch (level) {
+        case LogLevel::Debug:
+            return "debug";
+        case LogLevel::Info:
+            return "info";
+        case LogLevel::Warning:
+            return "warning";
+        case LogLevel::Error:
+            return "error";
+    }
+    return "error";
+}
 
 std::optional<LogLevel> parse_log_level(std::string_view name) {
     if (name == "warn") {

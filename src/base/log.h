@@ -12,6 +12,7 @@ namespace belljar {
 enum class LogLevel { Debug, Info, Warning, Error };
 
 [[nodiscard]] std::optional<LogLevel> parse_log_level(std::string_view name);
+[[nodiscard]] std::string_view name_of(LogLevel level);
 
 // One key and value of a log line.
 struct LogField {

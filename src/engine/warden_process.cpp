@@ -35,7 +35,8 @@ constexpr int kSocketBuffer = 4 << 20;
     }
     char name[] = "belljar-keeper";
     std::string mode = options.mode;
-    char* const arguments[] = {name, mode.data(), nullptr};
+    std::string level(name_of(options.log_level));
+    char* const arguments[] = {name, mode.data(), level.data(), nullptr};
     char* const environment[] = {nullptr};
     ::execve(options.program.c_str(), arguments, environment);
     ::_exit(127);

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "jar/spec.h"
 
@@ -14,6 +15,7 @@ struct WardenOptions {
     std::string program{};  // path of belljar-warden
     std::uint32_t first_user_id = 0;
     std::uint32_t user_id_count = 0;
+    LogLevel log_level = LogLevel::Info;
     std::string mode = "auto";  // or root, rootless, nested
     Bytes workspace{};          // the size of a jar's /workspace
     std::string root{};         // directory or erofs image; empty: the host's own

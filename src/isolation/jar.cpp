@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,10 +41,50 @@ constexpr auto kTimeToEnd = std::chrono::seconds(6);
     ::_exit(125);
 }
 
+Result<PidFd> clone_init(const Fd& init, const Fd& socket, const JarCgroup& cgroup) {
+    int pidfd = -1;
+    clone_args arguments{};
+    arguments.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND | kNamespaces;
+    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+    arguments.exit_signal = SIGCHLD;
+    if (const int target = cgroup.clone_target(); target >= 0) {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = static_cast<std::uint64_t>(target);
+    }
+    const long child = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
+    if (child < 0) {
+        return fail(system_error("clone3"));
+    }
+    if (child == 0) {
+        become_init(init, socket);
+    }
+    return PidFd(static_cast<pid_t>(child), Fd(pidfd));
+}
+
+// Containers refuse clone3, whose flags their filters cannot see.
+Result<PidFd> fork_init(const Fd& init, const Fd& socket) {
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("fork"));
+    }
+    if (child == 0) {
+        become_init(init, socket);
+    }
+    return PidFd::open(child);
+}
+
 struct Fill {
     std::uint64_t used = 0;
     bool full = false;
 };
+
+std::uint64_t cpu_nanoseconds(const rusage& usage) {
+    const auto nanoseconds = [](const timeval& time) {
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+               static_cast<std::uint64_t>(time.tv_usec) * 1000U;
+    };
+    return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+}
 
 // Of the file system that the directory is on, which is the jar's own.
 Fill fill_of(const Fd& directory) {
@@ -67,24 +108,9 @@ Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarRe
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
 
-    int pidfd = -1;
-    clone_args arguments{};
-    arguments.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
-    arguments.flags |= made.mode_ == jar::Mode::Nested ? 0 : kNamespaces;
-    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-    arguments.exit_signal = SIGCHLD;
-    if (const int target = made.resources_.cgroup.clone_target(); target >= 0) {
-        arguments.flags |= CLONE_INTO_CGROUP;
-        arguments.cgroup = static_cast<std::uint64_t>(target);
-    }
-    const long child = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
-    if (child < 0) {
-        return fail(system_error("clone3"));
-    }
-    if (child == 0) {
-        become_init(init, sockets.second);
-    }
-    made.process_ = PidFd(static_cast<pid_t>(child), Fd(pidfd));
+    BJ_TRY(made.process_, made.mode_ == jar::Mode::Nested
+                              ? fork_init(init, sockets.second)
+                              : clone_init(init, sockets.second, made.resources_.cgroup));
     made.reports_ = std::move(sockets.first);
     made.started_ = Clock::now();
     made.deadline_ = made.started_ + kSetUpTime;
@@ -174,11 +200,17 @@ Result<void> Jar::on_exit() {
             break;
         }
     }
-    BJ_TRY([[maybe_unused]] const int status, process_.wait());
+    rusage waited{};
+    BJ_TRY([[maybe_unused]] const int status, process_.wait(&waited));
     outcome_.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
     const CgroupUsage usage = resources_.cgroup.usage();
-    outcome_.cpu_nanoseconds = static_cast<std::uint64_t>(usage.cpu.count());
-    outcome_.memory_peak_bytes = usage.memory_peak_bytes;
+    // Without a cgroup: what init and those it reaped have used, and the largest of them.
+    outcome_.cpu_nanoseconds = usage.cpu > Duration{}
+                                   ? static_cast<std::uint64_t>(usage.cpu.count())
+                                   : cpu_nanoseconds(waited);
+    outcome_.memory_peak_bytes = usage.memory_peak_bytes > 0
+                                     ? usage.memory_peak_bytes
+                                     : static_cast<std::uint64_t>(waited.ru_maxrss) * 1024;
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;

@@ -34,18 +34,31 @@ bool has_capability(unsigned capability) {
            (sets[capability / 32].effective & (1U << (capability % 32))) != 0;
 }
 
+bool ended_well(pid_t child) {
+    int status = 1;
+    return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+// A /proc of one's own is what containers refuse that allow the namespaces.
+bool can_mount_proc() {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV, nullptr) == 0
+                    ? 0
+                    : 1);
+    }
+    return ended_well(child);
+}
+
 // Tried in a process of its own: what a kernel, a container or a security module refuses cannot be
 // known in advance.
 bool can_make(int namespaces) {
     const pid_t child = ::fork();
     if (child == 0) {
-        ::_exit(::unshare(namespaces) == 0 &&
-                        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
-                    ? 0
-                    : 1);
+        ::_exit(::unshare(namespaces) == 0 && can_mount_proc() ? 0 : 1);
     }
-    int status = 1;
-    return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+    return ended_well(child);
 }
 
 constexpr int kNamespaces =
@@ -121,8 +134,7 @@ bool map_with_helper(const char* program, pid_t process, uid_t own, const IdRang
         ::execv(program, arguments.data());
         ::_exit(127);
     }
-    int status = 1;
-    return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+    return ended_well(child);
 }
 
 uid_t map_subordinate_ids(pid_t warden) {

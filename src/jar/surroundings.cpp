@@ -76,10 +76,11 @@ Result<void> raise_loopback() {
 
 Result<void> set_rlimits(const Spec& spec) {
     // A little above the cgroup's limit, which counts how often it was reached and so can be told.
-    // A user id that is not the jar's own has processes of others, too.
+    // The kernel counts by user id and user namespace: where neither is the jar's own, processes of
+    // others count as well.
     constexpr rlim_t kOthers = 1024;
-    const rlim_t processes =
-        rlim_t{spec.message.processes} + (spec.message.own_user == 1 ? 16 : kOthers);
+    const bool shared = spec.message.own_user == 0 && spec.message.mode == Mode::Nested;
+    const rlim_t processes = rlim_t{spec.message.processes} + (shared ? kOthers : 16);
     // A core limit of 0 still lets a piped core_pattern run a program on the host; 1 does not.
     std::vector<Rlimit> values{{RLIMIT_CORE, "RLIMIT_CORE", 1},
                                {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},
