@@ -188,7 +188,9 @@ def chain_of(error):
         if not isinstance(error, BaseException):
             return
         yield error
-        error = getattr(error, "reason", None) or error.__cause__ or error.__context__
+        reason = getattr(error, "reason", None)
+        inner = reason if isinstance(reason, BaseException) else error.__cause__
+        error = inner or error.__context__
 
 
 def describe_system_error(error):
