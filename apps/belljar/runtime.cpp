@@ -18,7 +18,8 @@ constexpr auto kFarewellTime = std::chrono::seconds(15);
 
 }  // namespace
 
-Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level) {
+Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
+                                                 engine::OutputPlace outputs) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string program, engine::find_warden());
@@ -27,13 +28,13 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                  .first_user_id = settings.isolation.uid_base,
                                  .user_id_count = settings.isolation.uid_count}));
     std::unique_ptr<Runtime> runtime(
-        new Runtime(settings, level, std::move(warden), std::move(runners)));
+        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(outputs)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     return runtime;
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners)
+                 runner::Runners runners, engine::OutputPlace outputs)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -49,7 +50,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .policy = policy::policy_from(settings.limits),
                                   .admission = {.running = settings.limits.concurrent_runs,
                                                 .waiting = settings.limits.queued_runs},
-                                  .isolation = isolation_},
+                                  .isolation = isolation_,
+                                  .outputs = std::move(outputs)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.
