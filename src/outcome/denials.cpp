@@ -139,9 +139,10 @@ Denial refuse_path(const std::string& path, std::string_view action, std::string
 
 Denial refuse_space(const std::string& path) {
     const bool temporary = is_below(path, "/tmp") || is_below(path, "/dev/shm");
-    return {.what = fmt::format("found no space for {}", path.empty() ? "a file" : path),
-            .rule = temporary ? "limits.tmp" : "limits.workspace",
-            .hint = "Write less, make fewer files, or delete what is not needed."};
+    return {
+        .what = path.empty() ? "found no space left" : fmt::format("found no space for {}", path),
+        .rule = temporary ? "limits.tmp" : "limits.workspace",
+        .hint = "Write less, make fewer files, or delete what is not needed."};
 }
 
 Denial refuse_memory() {
@@ -168,8 +169,11 @@ std::optional<Denial> explain_error(const GuestError& error) {
             return refuse_network("tried to reach the network");
         case ENOSPC:
         case EDQUOT:
-        case EFBIG:
             return refuse_space(path);
+        case EFBIG:
+            return Denial{.what = "tried to make a file larger than one may be",
+                          .rule = "limits.workspace",
+                          .hint = "Write less, or write to several files."};
         case EMFILE:
         case ENFILE:
             return Denial{.what = "had too many files open at once",
