@@ -1,5 +1,6 @@
 // Bytes -> what a guest wrote into its report and its output, up to the record that a client gets:
 // always JSON, and never another outcome than the one that was observed.
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "base/utf8.h"
 #include "outcome/output_capture.h"
 #include "outcome/result_json.h"
+#include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -29,6 +31,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BJ_ASSERT(result.status == execution::Status::Error && result.exit_code == 1);
     BJ_ASSERT(result.execution_id == "run" && result.denials.empty());
     BJ_ASSERT(result.variables.size() <= 1000);
+
+    // Whatever it says was refused is its own word only, short and without control characters.
+    outcome::judge({.exited = true, .wait_status = 1 << 8}, {}, result);
+    BJ_ASSERT(result.status == execution::Status::Error && result.exit_code == 1);
+    BJ_ASSERT(result.denials.size() <= 1);
+    for (const execution::Denial& denial : result.denials) {
+        BJ_ASSERT(denial.source == execution::DenialSource::Guest);
+        BJ_ASSERT(denial.what.size() < 300 && is_valid_utf8(denial.what));
+        BJ_ASSERT(std::ranges::none_of(denial.what, [](unsigned char c) { return c < ' '; }));
+    }
 
     const std::string record = to_text(outcome::to_json(result));
     BJ_ASSERT(is_valid_utf8(record));

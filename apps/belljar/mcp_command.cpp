@@ -1,11 +1,31 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <filesystem>
+#include <optional>
+
 #include "commands.h"
 #include "mcp/server.h"
 #include "mcp/stdio_session.h"
 #include "runtime.h"
+#include "storage/data_directory.h"
+#include "storage/output_store.h"
 #include "transport/stdio_channel.h"
 
 namespace belljar::apps {
 namespace {
+
+std::string file_uri(const std::string& path) {
+    std::string uri = "file://";
+    for (const char letter : std::filesystem::absolute(path).lexically_normal().string()) {
+        const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+                           std::string_view("/-._~").find(letter) != std::string_view::npos;
+        uri += plain ? std::string(1, letter)
+                     : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
+    }
+    return uri;
+}
 
 // The first message is answered at once; the trial run goes on beside it.
 Task<void> test_jars(Runtime* runtime) {
@@ -20,8 +40,59 @@ Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel) {
     co_return runtime->check_warden();
 }
 
+// Where a data directory was chosen, streams that are too long for a result are kept in a part of
+// it, as files for the one local user. `belljar serve` has the directory itself; a second process
+// like this one keeps nothing.
+class Keeping {
+   public:
+    static Result<Keeping> open(const config::Settings& settings) {
+        Keeping keeping;
+        if (settings.server.data_dir.empty()) {
+            return keeping;
+        }
+        Result<storage::DataDirectory> directory =
+            storage::DataDirectory::open(settings.server.data_dir + "/mcp");
+        if (!directory && directory.error().code == ErrorCode::Conflict) {
+            return keeping;
+        }
+        BJ_TRY(keeping.directory_, std::move(directory));
+        BJ_TRY(keeping.outputs_,
+               storage::OutputStore::open(
+                   keeping.directory_->fd(),
+                   {.runs = settings.files.output_keep, .space = settings.files.output_space}));
+        return keeping;
+    }
+
+    [[nodiscard]] engine::OutputPlace place() const {
+        if (!outputs_) {
+            return {};
+        }
+        return {.store = outputs_.get(),
+                .uri_before = file_uri(directory_->path()) + "/outputs/",
+                .uri_after = "/"};
+    }
+
+    [[nodiscard]] Result<void> give_to(uid_t user, gid_t group) const {
+        if (!outputs_) {
+            return {};
+        }
+        BJ_TRY_VOID(directory_->give_to(user, group));
+        return outputs_->give_to(user, group);
+    }
+
+   private:
+    std::optional<storage::DataDirectory> directory_;
+    std::unique_ptr<storage::OutputStore> outputs_;
+};
+
 Result<void> try_speak(const config::Settings& settings) {
-    BJ_TRY(const std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
+    BJ_TRY(const Keeping keeping, Keeping::open(settings));
+    BJ_TRY(const std::unique_ptr<Runtime> runtime,
+           Runtime::create(settings, settings.log.level, keeping.place()));
+    if (::geteuid() == 0) {
+        BJ_TRY(const auto account, runtime->account());
+        BJ_TRY_VOID(keeping.give_to(account.user, account.group));
+    }
     BJ_TRY_VOID(runtime->drop_privileges());
     mcp::Server server(runtime->engine(), mcp::Identity{.version = BELLJAR_VERSION});
     mcp::StdioSession session(server);

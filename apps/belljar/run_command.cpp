@@ -112,10 +112,14 @@ engine::LiveStreams live_streams(const RunOptions& options, engine::Cancellation
     return live;
 }
 
-// Why a program that did not end by itself was ended.
+// Why a program failed. One that coped with what it was refused is left to speak for itself.
 void explain(const RunResult& result) {
+    if (result.success()) {
+        return;
+    }
     for (const execution::Denial& denial : result.denials) {
-        fmt::print(stderr, "belljar: ended: the program {}. {}\n", denial.what, denial.hint);
+        fmt::print(stderr, "belljar: {}: the program {}. {}\n", denial.rule, denial.what,
+                   denial.hint);
     }
 }
 

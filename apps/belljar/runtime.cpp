@@ -28,7 +28,8 @@ std::string mode_name(config::LaunchMode mode) {
 
 }  // namespace
 
-Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level) {
+Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
+                                                 engine::OutputPlace outputs) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string program, engine::find_warden());
@@ -45,13 +46,13 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
     std::unique_ptr<Runtime> runtime(
-        new Runtime(settings, level, std::move(warden), std::move(runners)));
+        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(outputs)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     return runtime;
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners)
+                 runner::Runners runners, engine::OutputPlace outputs)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -67,7 +68,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .policy = policy::policy_from(settings.limits),
                                   .admission = {.running = settings.limits.concurrent_runs,
                                                 .waiting = settings.limits.queued_runs},
-                                  .isolation = isolation_},
+                                  .isolation = isolation_,
+                                  .outputs = std::move(outputs)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

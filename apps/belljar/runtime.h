@@ -22,8 +22,8 @@ namespace belljar::apps {
 class Runtime {
    public:
     // Starts the warden while privileged and refuses if the isolation is below the floor.
-    static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings,
-                                                   LogLevel level);
+    static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings, LogLevel level,
+                                                   engine::OutputPlace outputs = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -47,7 +47,7 @@ class Runtime {
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-            runner::Runners runners);
+            runner::Runners runners, engine::OutputPlace outputs);
     Task<void> watch_signals(std::function<void()> on_stop);
     void let_everything_end();
 

@@ -14,6 +14,7 @@
 #include "mcp/server.h"
 #include "runtime.h"
 #include "storage/data_directory.h"
+#include "storage/output_store.h"
 #include "transport/http_router.h"
 #include "transport/http_server.h"
 
@@ -71,13 +72,18 @@ Result<TokenText> choose_token(const config::Settings& settings,
                      .note = fmt::format("Token: kept in {}\n", file)};
 }
 
+// Empty if the operator has not said under which address clients reach this server.
+std::string public_base(const config::Settings& settings) {
+    std::string url = settings.server.public_base_url;
+    while (url.ends_with('/')) {
+        url.pop_back();
+    }
+    return url;
+}
+
 std::string base_url(const config::Settings& settings, unsigned short port) {
     if (!settings.server.public_base_url.empty()) {
-        std::string url = settings.server.public_base_url;
-        while (url.ends_with('/')) {
-            url.pop_back();
-        }
-        return url;
+        return public_base(settings);
     }
     config::ListenAddress address = settings.server.listen;
     if (address.host.empty() || address.host == "0.0.0.0" || address.host == "::") {
@@ -127,9 +133,11 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
 // Everything the HTTP service consists of, wired from the outside in.
 struct Service {
     Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
-            const config::Settings& settings, std::string token)
+            const config::Settings& settings, std::string token,
+            const storage::OutputStore& outputs)
         : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
-          routes(runtime.engine(), [&runtime] { return runtime.engine().ready(); }),
+          routes(
+              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs),
           router(
               access::Gate({.token = std::move(token), .allowed_hosts = allowed_hosts(settings)}),
               mcp, routes),
@@ -161,8 +169,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 5> kUnusedSections{"files.", "tools.", "policy.",
-                                                              "packages.", "audit."};
+    constexpr std::array<std::string_view, 6> kUnusedSections{
+        "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key.starts_with("isolation.container_") ||
@@ -180,7 +188,14 @@ Result<void> try_serve(const config::Loaded& loaded) {
     const config::Settings& settings = loaded.settings;
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
-    BJ_TRY(std::unique_ptr<Runtime> runtime, Runtime::create(settings, settings.log.level));
+    BJ_TRY(const std::unique_ptr<storage::OutputStore> outputs,
+           storage::OutputStore::open(directory.fd(), {.runs = settings.files.output_keep,
+                                                       .space = settings.files.output_space}));
+    BJ_TRY(std::unique_ptr<Runtime> runtime,
+           Runtime::create(settings, settings.log.level,
+                           {.store = outputs.get(),
+                            .uri_before = public_base(settings) + "/v1/runs/",
+                            .uri_after = "/output"}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
@@ -189,10 +204,11 @@ Result<void> try_serve(const config::Loaded& loaded) {
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
+        BJ_TRY_VOID(outputs->give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());
-    Service service(*runtime, std::move(acceptor), settings, token.token);
+    Service service(*runtime, std::move(acceptor), settings, token.token, *outputs);
     return runtime->run(serve_until_stopped(runtime.get(), &service,
                                             [&] { greet(url, token, runtime->isolation()); }),
                         [&service] { service.http.stop(); });

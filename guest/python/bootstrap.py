@@ -1,8 +1,9 @@
 """Runs one program inside a jar and reports what only the interpreter knows.
 
 Descriptor 3 is this file, 4 the request (JSON), 5 the report. The report carries the value of the
-last expression, the names that the program defined and the exception that ended it. Nobody outside
-trusts it with more than that: whether the program failed, and why, is decided by the kernel's word.
+last expression, the names that the program defined and the exception that ended it, with the error
+number and the path if the system refused something. Nobody outside trusts it with more than that:
+whether the program failed, and why, is decided by the kernel's word.
 """
 
 import ast
@@ -15,10 +16,12 @@ import traceback
 import types
 
 PROGRAM_FD, REQUEST_FD, REPORT_FD = 3, 4, 5
-WORKSPACE = "/workspace"
+WORKSPACE = os.getcwd()  # the jar starts its program there
 MAIN = WORKSPACE + "/main.py"
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 TEXT_LIMIT = 64 * 1024  # characters of a repr or a traceback
+PATH_LIMIT = 4096
+CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
 
@@ -162,9 +165,38 @@ def describe_error(error):
         "type": type(error).__name__,
         "message": clip(safe_str(error)),
         "traceback": clip(text),
+        **describe_refusal(error),
     }
     if isinstance(line, int):
         described["line"] = line
+    return described
+
+
+def describe_refusal(error):
+    """What the system said, if that is why the program failed; libraries wrap it in their own."""
+    try:
+        for cause in chain_of(error):
+            if isinstance(cause, OSError) and isinstance(cause.errno, int):
+                return describe_system_error(cause)
+    except BaseException:  # the exception's own properties
+        pass
+    return {}
+
+
+def chain_of(error):
+    for _ in range(CHAIN_LIMIT):
+        if not isinstance(error, BaseException):
+            return
+        yield error
+        reason = getattr(error, "reason", None)
+        inner = reason if isinstance(reason, BaseException) else error.__cause__
+        error = inner or error.__context__
+
+
+def describe_system_error(error):
+    described = {"errno": error.errno} if abs(error.errno) < 1 << 16 else {}
+    if isinstance(error.filename, (str, bytes)):
+        described["path"] = clip(os.fsdecode(error.filename)[:PATH_LIMIT])
     return described
 
 

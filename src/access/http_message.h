@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/fd.h"
 
 namespace belljar::access {
 
@@ -29,11 +32,19 @@ struct HttpRequest {
     [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
 };
 
+// A part of a file, read only as it is sent.
+struct FilePart {
+    Fd file{};
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+};
+
 struct HttpResponse {
     unsigned status = 200;
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers{};
     std::string body{};
+    std::optional<FilePart> file{};  // sent in place of the body
 };
 
 }  // namespace belljar::access

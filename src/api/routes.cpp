@@ -73,6 +73,9 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
     }
+    if (std::optional<HttpResponse> response = outputs_.answer(request)) {
+        co_return std::move(*response);
+    }
     co_return make_refusal(404, "nothing is here; see POST /execute, POST /mcp, GET /health");
 }
 

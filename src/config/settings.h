@@ -42,6 +42,8 @@ struct AuthSettings {
 struct FileSettings {
     std::string secret{};  // empty: the program makes one
     std::string workspace_path{};
+    std::uint32_t output_keep = 256;
+    Bytes output_space = gibibytes(1);
 
     bool operator==(const FileSettings&) const = default;
 };
@@ -62,6 +64,7 @@ struct LimitSettings {
     double cpu = 0.5;
     std::uint32_t processes = 64;
     Bytes output = mebibytes(1);
+    Bytes output_file = mebibytes(64);
     Bytes output_flood = mebibytes(64);
     Bytes tmp = mebibytes(64);
     Bytes workspace = gibibytes(1);

@@ -72,7 +72,11 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
+    const std::string execution_id = make_uuid();
     BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
+    if (options_.outputs.store != nullptr) {
+        io.keep_in(options_.outputs.store->record(execution_id, plan.limits.output_file));
+    }
     BJ_CO_TRY(auto guest_ends,
               io.take_guest_ends(manifest->bootstrap, runner::encode_guest_request(plan.request)));
     const isolation::Launch launch{
@@ -93,15 +97,33 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
-    RunResult result{.execution_id = make_uuid(),
+    RunResult result{.execution_id = execution_id,
                      .language = manifest->language,
                      .runner = manifest->runner,
                      .stdout_stream = io.captured_stdout(),
                      .stderr_stream = io.captured_stderr(),
+                     .full_output = publish_output(io, execution_id),
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan.limits, result);
     co_return result;
+}
+
+std::optional<std::string> Engine::publish_output(GuestIo& io, const std::string& execution_id) {
+    storage::OutputRecording* recording = io.recording();
+    if (recording == nullptr) {
+        return std::nullopt;
+    }
+    const Result<bool> published = recording->publish();
+    if (recording->fault() || !published) {
+        const Error& error = published ? *recording->fault() : published.error();
+        log_.warning("an output could not be kept",
+                     {{"execution_id", execution_id}, {"reason", error.describe()}});
+    }
+    if (!published || !*published) {
+        return std::nullopt;
+    }
+    return options_.outputs.uri_before + execution_id + options_.outputs.uri_after;
 }
 
 SandboxInfo Engine::info() const {

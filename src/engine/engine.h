@@ -12,8 +12,17 @@
 #include "engine/warden_link.h"
 #include "policy/decision.h"
 #include "runner/manifest.h"
+#include "storage/output_store.h"
 
 namespace belljar::engine {
+
+// Where streams are kept whole that are too long for the result, and what they are called there:
+// the two texts around an execution id.
+struct OutputPlace {
+    storage::OutputStore* store = nullptr;  // outlives the engine; nullptr: nowhere
+    std::string uri_before{};
+    std::string uri_after{};
+};
 
 // Tells the story of a run: policy, admission, jar, guest, outcome. One per server, on the I/O
 // thread; borrows the link to the warden.
@@ -24,6 +33,7 @@ class Engine final : public Executor {
         policy::Policy policy{};
         Admission::Bounds admission{};
         execution::Isolation isolation{};
+        OutputPlace outputs{};
     };
 
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -46,6 +56,7 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
                                                   const runner::Manifest* manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
+    std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;

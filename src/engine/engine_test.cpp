@@ -1,12 +1,15 @@
 #include "engine/engine.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "base/json.h"
@@ -193,6 +196,40 @@ TEST_F(EngineTest, AFloodKillsTheJar) {
     end(order, killed_for(KillReason::Output));
     EXPECT_EQ((*run.result)->status, Status::Output);
     EXPECT_EQ((*run.result)->stdout_stream.bytes, 20U << 10U);
+}
+
+TEST_F(EngineTest, TellsWhereALongOutputIs) {
+    std::string name = (std::filesystem::temp_directory_path() / "engine-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    const Fd data(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto store = storage::OutputStore::open(data, {}).value();
+    Engine::Options keeping = options();
+    keeping.policy.defaults.output = Bytes{4};
+    keeping.outputs = {.store = store.get(), .uri_before = "before/", .uri_after = "/after"};
+    Engine other(context.get_executor(), link, runner::Runners::create().value(), keeping, log);
+    for (const std::string_view text : {"long enough", "long"}) {
+        Caller caller;
+        start(execute(&other, {.code = "1"}, &caller));
+        Order order = take_order();
+        ASSERT_TRUE(write_all(order.fd(GuestFd::Stdout), text));
+        end(order);
+        ASSERT_TRUE(caller.result && *caller.result);
+        const RunResult& result = **caller.result;
+        const bool cut = text.size() > 4;
+        EXPECT_EQ(result.stdout_stream.truncated, cut);
+        EXPECT_EQ(result.full_output,
+                  cut ? std::optional("before/" + result.execution_id + "/after") : std::nullopt);
+        EXPECT_EQ(store->find(result.execution_id).has_value(), cut);
+    }
+    std::filesystem::remove_all(name);
+}
+
+TEST_F(EngineTest, WithoutAPlaceNothingIsKept) {
+    start(execute(&engine, {.code = "1"}, &run));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stdout), std::string(16 << 10U, 'x')));
+    end(order);
+    EXPECT_FALSE((*run.result)->full_output);
 }
 
 TEST_F(EngineTest, RunsWaitTheirTurnAndTooManyAreRefused) {

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -86,7 +88,7 @@ Task<void> GuestIo::pump(std::string stdin_text, LiveStreams live) {
 
 Task<void> GuestIo::drain(OutputStream stream) {
     auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
-    auto& capture = stream == OutputStream::Stdout ? stdout_capture_ : stderr_capture_;
+    outcome::OutputCapture& capture = capture_of(stream);
     std::vector<char> buffer(kChunk);
     while (true) {
         boost::system::error_code error;
@@ -96,12 +98,33 @@ Task<void> GuestIo::drain(OutputStream stream) {
             co_return;
         }
         const std::string_view data(buffer.data(), count);
+        if (recording_ && !capture.is_whole_with(count)) {
+            if (capture.is_whole_with(0)) {
+                co_await keep_beginning(stream);
+            }
+            recording_->append(stream, data);
+        }
         capture.append(data);
         if (on_output_) {
             on_output_(stream, data);
         }
         check_flood(capture.bytes());
     }
+}
+
+// What was only in memory so far. In pieces, so that other runs get their turn between them.
+Task<void> GuestIo::keep_beginning(OutputStream stream) {
+    for (std::string_view part : capture_of(stream).whole()) {
+        while (!part.empty()) {
+            recording_->append(stream, part.substr(0, kChunk));
+            part.remove_prefix(std::min(part.size(), kChunk));
+            co_await asio::post(stdout_.get_executor(), asio::use_awaitable);
+        }
+    }
+}
+
+outcome::OutputCapture& GuestIo::capture_of(OutputStream stream) {
+    return stream == OutputStream::Stdout ? stdout_capture_ : stderr_capture_;
 }
 
 void GuestIo::check_flood(std::uint64_t bytes) {

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,10 +14,11 @@
 #include "execution/limits.h"
 #include "isolation/warden_messages.h"
 #include "outcome/output_capture.h"
+#include "storage/output_store.h"
 
 namespace belljar::engine {
 
-enum class OutputStream { Stdout, Stderr };
+using execution::OutputStream;
 
 // For a caller that watches a run: every byte as it comes, and where standard input comes from.
 struct LiveStreams {
@@ -36,6 +38,8 @@ class GuestIo {
                                                                      std::string_view request);
     // Called at most once, when a stream exceeds limits.output_flood.
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
+    // A stream that is too long for the result is kept whole in here, from its beginning.
+    void keep_in(storage::OutputRecording recording) { recording_.emplace(std::move(recording)); }
     Task<void> pump(std::string stdin_text, LiveStreams live);
 
     [[nodiscard]] execution::CapturedStream captured_stdout() const {
@@ -45,11 +49,17 @@ class GuestIo {
         return stderr_capture_.finish();
     }
     [[nodiscard]] const std::string& report() const { return report_; }
+    // nullptr without keep_in().
+    [[nodiscard]] storage::OutputRecording* recording() {
+        return recording_ ? &*recording_ : nullptr;
+    }
 
    private:
     GuestIo(const asio::any_io_executor& executor, const execution::Limits& limits);
 
     Task<void> drain(OutputStream stream);
+    Task<void> keep_beginning(OutputStream stream);
+    [[nodiscard]] outcome::OutputCapture& capture_of(OutputStream stream);
     Task<void> read_report();
     void check_flood(std::uint64_t bytes);
     Task<void> feed_text(std::string text);
@@ -63,6 +73,7 @@ class GuestIo {
     std::array<Fd, isolation::kGuestFdCount> guest_ends_;
     outcome::OutputCapture stdout_capture_;
     outcome::OutputCapture stderr_capture_;
+    std::optional<storage::OutputRecording> recording_;
     std::string report_;
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;

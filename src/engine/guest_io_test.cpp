@@ -7,6 +7,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <csignal>
+#include <filesystem>
+
+#include "base/id.h"
 
 namespace belljar::engine {
 namespace {
@@ -22,6 +25,10 @@ class GuestIoTest : public testing::Test {
             end.reset();
         }
         settle();
+        io.reset();
+        if (!place.empty()) {
+            std::filesystem::remove_all(place);
+        }
         ::signal(SIGPIPE, SIG_DFL);
     }
 
@@ -29,6 +36,9 @@ class GuestIoTest : public testing::Test {
         io.emplace(GuestIo::create(context.get_executor(), limits).value());
         ends = io->take_guest_ends("the program", "the request").value();
         io->on_flood([this] { ++floods; });
+        if (store) {
+            io->keep_in(store->record(id, limits.output_file));
+        }
         asio::co_spawn(context, io->pump(std::move(stdin_text), std::move(live)),
                        [this](const std::exception_ptr& failure) {
                            EXPECT_FALSE(failure);
@@ -60,8 +70,24 @@ class GuestIoTest : public testing::Test {
         settle();
     }
 
+    void open_store() {
+        std::string name = (std::filesystem::temp_directory_path() / "guest-io-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        place = name;
+        const Fd data(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        store = storage::OutputStore::open(data, {}).value();
+    }
+
+    std::string kept(OutputStream stream) {
+        const Result<storage::OpenStream> opened = store->open_stream(id, stream);
+        return opened ? read_all(opened->file, mebibytes(64)).value() : "(nothing)";
+    }
+
     asio::io_context context;
     execution::Limits limits;
+    std::filesystem::path place;
+    std::string id = make_uuid();
+    std::unique_ptr<storage::OutputStore> store;
     std::optional<GuestIo> io;
     std::array<Fd, isolation::kGuestFdCount> ends;
     int floods = 0;
@@ -155,6 +181,65 @@ TEST_F(GuestIoTest, TellsOfAFloodOnce) {
     close_outputs();
     EXPECT_EQ(io->captured_stdout().bytes, (200U << 10U) + 1);
     EXPECT_LT(io->captured_stdout().text.size(), 1200U);
+}
+
+TEST_F(GuestIoTest, KeepsALongStreamWholeFromItsBeginning) {
+    open_store();
+    limits.output = kibibytes(200);
+    start("");
+    std::string written;
+    for (int number = 0; written.size() < (400U << 10U); ++number) {
+        const std::string part = std::to_string(number) + std::string(9000, 'x');
+        write(GuestFd::Stdout, part);
+        written += part;
+        if (written.size() <= limits.output.count) {
+            EXPECT_TRUE(std::filesystem::is_empty(place / "outputs")) << "nothing needs a file yet";
+        }
+    }
+    write(GuestFd::Stderr, "short");
+    close_outputs();
+    EXPECT_TRUE(ended);
+    EXPECT_TRUE(io->recording()->publish().value());
+    EXPECT_TRUE(kept(OutputStream::Stdout) == written);
+    EXPECT_EQ(kept(OutputStream::Stderr), "(nothing)") << "all of it is in the result";
+    EXPECT_EQ(io->captured_stdout().bytes, written.size());
+    EXPECT_TRUE(io->captured_stdout().truncated);
+}
+
+TEST_F(GuestIoTest, KeepsNothingOfAStreamThatFits) {
+    open_store();
+    limits.output = kibibytes(64);
+    start("");
+    write(GuestFd::Stdout, std::string(64 << 10U, 'x'));
+    close_outputs();
+    EXPECT_FALSE(io->recording()->publish().value());
+    EXPECT_TRUE(std::filesystem::is_empty(place / "outputs"));
+    EXPECT_FALSE(io->captured_stdout().truncated);
+}
+
+TEST_F(GuestIoTest, OneByteTooManyIsKeptWithAllBeforeIt) {
+    open_store();
+    limits.output = Bytes{10};
+    start("");
+    write(GuestFd::Stderr, "0123456789");
+    write(GuestFd::Stderr, "a");
+    write(GuestFd::Stderr, "b");
+    close_outputs();
+    EXPECT_TRUE(io->recording()->publish().value());
+    EXPECT_EQ(kept(OutputStream::Stderr), "0123456789ab");
+}
+
+TEST_F(GuestIoTest, AFileHasItsOwnLimit) {
+    open_store();
+    limits.output = kibibytes(1);
+    limits.output_file = kibibytes(100);
+    start("");
+    write(GuestFd::Stdout, std::string(300 << 10U, 'x'));
+    close_outputs();
+    EXPECT_TRUE(io->recording()->publish().value());
+    EXPECT_EQ(kept(OutputStream::Stdout).size(), 100U << 10U);
+    EXPECT_TRUE(store->find(id).value()[0]->cut);
+    EXPECT_EQ(io->captured_stdout().bytes, 300U << 10U) << "counted to the end";
 }
 
 TEST_F(GuestIoTest, CountsEachStreamByItself) {

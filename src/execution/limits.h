@@ -15,7 +15,8 @@ struct Limits {
     // Share of a core that the jar keeps when others compete; idle cores may be used beyond it.
     double cpu = 0.5;
     std::uint32_t processes = 64;
-    Bytes output = mebibytes(1);         // kept per stream; more is counted and dropped
+    Bytes output = mebibytes(1);         // given per stream in the result
+    Bytes output_file = mebibytes(64);   // kept per stream in a file, if it is more than that
     Bytes output_flood = mebibytes(64);  // written per stream before the run is ended
     Bytes tmp = mebibytes(64);
     Bytes workspace = gibibytes(1);

@@ -28,4 +28,20 @@ std::string_view name_of(Status status) {
     return "error";
 }
 
+std::string_view name_of(OutputStream stream) {
+    return stream == OutputStream::Stdout ? "stdout" : "stderr";
+}
+
+std::string_view name_of(DenialSource source) {
+    switch (source) {
+        case DenialSource::Limit:
+            return "limit";
+        case DenialSource::Kernel:
+            return "kernel";
+        case DenialSource::Guest:
+            return "guest";
+    }
+    return "guest";
+}
+
 }  // namespace belljar::execution

@@ -27,6 +27,10 @@ enum class Status {
 
 [[nodiscard]] std::string_view name_of(Status status);
 
+enum class OutputStream { Stdout, Stderr };
+
+[[nodiscard]] std::string_view name_of(OutputStream stream);
+
 // One output stream as it is given to the caller: the beginning and the end if it was too long.
 struct CapturedStream {
     std::string text{};
@@ -54,13 +58,21 @@ struct GuestError {
     std::string message{};
     std::optional<int> line{};
     std::optional<std::string> traceback{};
+    std::optional<int> sys_errno{};     // what the system said, if that was the cause
+    std::optional<std::string> path{};  // and of which file
 };
+
+// Who says that something was refused: our own record of a limit, the kernel, or only the guest.
+enum class DenialSource { Limit, Kernel, Guest };
+
+[[nodiscard]] std::string_view name_of(DenialSource source);
 
 // Something the guest tried and was refused, in words a model can act on.
 struct Denial {
-    std::string what{};
-    std::string rule{};
+    std::string what{};  // continues "the program ..."
+    std::string rule{};  // a stable dotted name
     std::string hint{};
+    DenialSource source = DenialSource::Limit;
 };
 
 struct Usage {
@@ -91,7 +103,7 @@ struct RunResult {
     std::optional<int> signal{};
     CapturedStream stdout_stream{};
     CapturedStream stderr_stream{};
-    std::optional<std::string> full_output{};
+    std::optional<std::string> full_output{};  // where the uncut streams are, if one was cut
     std::optional<std::string> result_json{};  // JSON text of the last expression's value
     std::optional<std::string> result_repr{};
     std::vector<std::string> variables{};

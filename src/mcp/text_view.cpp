@@ -45,7 +45,9 @@ std::string error_line(const execution::GuestError& error) {
 }
 
 std::string denial_line(const execution::Denial& denial) {
-    std::string line = fmt::format("Denied: {}", denial.what);
+    const bool told = denial.source == execution::DenialSource::Guest;
+    std::string line =
+        fmt::format("Denied{}: {}", told ? ", as the program tells" : "", denial.what);
     if (!denial.rule.empty()) {
         line += fmt::format(" (rule {})", denial.rule);
     }
@@ -62,6 +64,12 @@ void add_truncation(Lines& lines, std::string_view name, const CapturedStream& s
             fmt::format("[{} was cut: the beginning and the end of {} bytes are shown; print "
                         "less, or only the part you need]",
                         name, stream.bytes));
+    }
+}
+
+void add_whole_output(Lines& lines, const std::optional<std::string>& uri) {
+    if (uri) {
+        lines.add(fmt::format("[the whole output is kept at {}]", *uri));
     }
 }
 
@@ -155,6 +163,7 @@ std::string text_view(const RunResult& result) {
     }
     add_truncation(lines, "stdout", result.stdout_stream);
     add_truncation(lines, "stderr", result.stderr_stream);
+    add_whole_output(lines, result.full_output);
     lines.add(status_line(result));
     return lines.empty() ? "(no output)" : make_valid_utf8(lines.take());
 }

@@ -45,6 +45,24 @@ TEST(TextView, CutStreamsAreFlagged) {
               "less, or only the part you need]");
 }
 
+TEST(TextView, TellsWhereTheWholeOutputIs) {
+    RunResult result = ok();
+    result.stderr_stream = {.text = "a...z", .truncated = true, .bytes = 9000};
+    result.full_output = "/v1/runs/x/output";
+    EXPECT_TRUE(text_view(result).ends_with("\n[the whole output is kept at /v1/runs/x/output]"));
+}
+
+TEST(TextView, TheProgramsOwnWordIsMarked) {
+    RunResult result = ok();
+    result.denials = {{.what = "tried to write /usr/x",
+                       .rule = "files.read_only",
+                       .hint = "Only /tmp.",
+                       .source = execution::DenialSource::Guest}};
+    EXPECT_EQ(text_view(result),
+              "Denied, as the program tells: tried to write /usr/x (rule files.read_only). Only "
+              "/tmp.");
+}
+
 TEST(TextView, EveryOtherStatusEndsWithAdvice) {
     for (const Status status :
          {Status::Error, Status::Timeout, Status::Memory, Status::Processes, Status::Disk,

@@ -68,7 +68,10 @@ constexpr std::string_view kExecuteCodeOutput = R"({
     "stderr_truncated": {"type": "boolean"},
     "stdout_bytes": {"type": "integer", "description": "Bytes written, shown or not."},
     "stderr_bytes": {"type": "integer"},
-    "full_output": {"type": "string", "description": "URI of the uncut output."},
+    "full_output": {
+      "type": "string",
+      "description": "URI of the uncut streams, if one was cut and they were kept."
+    },
     "result": {"description": "The last expression's value, if it is JSON; otherwise null."},
     "result_repr": {"type": ["string", "null"]},
     "variables": {"type": "array", "items": {"type": "string"}},
@@ -108,9 +111,14 @@ constexpr std::string_view kExecuteCodeOutput = R"({
         "properties": {
           "what": {"type": "string"},
           "rule": {"type": "string"},
-          "hint": {"type": "string"}
+          "hint": {"type": "string"},
+          "source": {
+            "type": "string",
+            "enum": ["limit", "kernel", "guest"],
+            "description": "Who says so; guest is only the program's own word."
+          }
         },
-        "required": ["what", "rule", "hint"]
+        "required": ["what", "rule", "hint", "source"]
       }
     },
     "usage": {

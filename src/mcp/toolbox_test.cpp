@@ -77,7 +77,9 @@ TEST_F(ToolboxTest, AFullRecordSatisfiesTheOutputSchema) {
     executor.result.outputs = {{.bundle = {{"text/html", R"("<p>")"}}}};
     executor.result.files = {{.name = "f", .size = 1}};
     executor.result.error = {.type = "E", .message = "m", .line = 1, .traceback = "t"};
-    executor.result.denials = {{.what = "w", .rule = "r", .hint = "h"}};
+    executor.result.denials = {{.what = "w", .rule = "r", .hint = "h"},
+                               {.what = "w", .source = execution::DenialSource::Kernel},
+                               {.what = "w", .source = execution::DenialSource::Guest}};
     executor.result.isolation.missing = {"landlock"};
     const ToolOutcome run = outcome("execute_code", R"({"code":""})");
     EXPECT_TRUE(run.failed);

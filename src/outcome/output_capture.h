@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@ class OutputCapture {
 
     void append(std::string_view data);
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    // Whether nothing was dropped yet, nor would be with that many bytes more.
+    [[nodiscard]] bool is_whole_with(std::size_t more) const {
+        return bytes_ + more <= head_limit_ + tail_limit_;
+    }
+    // As long as nothing was dropped: everything, in two parts.
+    [[nodiscard]] std::array<std::string_view, 2> whole() const { return {head_, tail_}; }
 
     // The whole stream, or its beginning and end with a line between them that says how much is
     // missing. Cuts fall between UTF-8 characters.

@@ -153,6 +153,26 @@ TEST(OutputCapture, BytesThatAreNoTextAreKeptAsTheyAre) {
     EXPECT_TRUE(stream.text.ends_with(std::string(7, '\x80')));
 }
 
+TEST(OutputCapture, GivesTheWholeStreamUpToItsLimit) {
+    for (const std::size_t part : {1U, 2U, 3U, 4U, 7U, 11U}) {
+        OutputCapture capture(Bytes{11});
+        std::string written;
+        while (capture.is_whole_with(part)) {
+            EXPECT_TRUE(capture.is_whole_with(0));
+            const std::string data(part, static_cast<char>('a' + written.size()));
+            capture.append(data);
+            written += data;
+            const auto [begin, end] = capture.whole();
+            EXPECT_EQ(std::string(begin) + std::string(end), written);
+        }
+        EXPECT_GT(written.size() + part, 11U);
+        capture.append(std::string(part, 'z'));
+        EXPECT_FALSE(capture.is_whole_with(0));
+    }
+    EXPECT_TRUE(OutputCapture(Bytes{0}).is_whole_with(0));
+    EXPECT_FALSE(OutputCapture(Bytes{0}).is_whole_with(1));
+}
+
 TEST(OutputCapture, HoldsNoMoreThanItsLimit) {
     OutputCapture capture(kibibytes(4));
     for (int round = 0; round < 1000; ++round) {

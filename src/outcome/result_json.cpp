@@ -53,7 +53,10 @@ json::object to_json(const ProducedFile& file) {
 }
 
 json::object to_json(const Denial& denial) {
-    return {{"what", text(denial.what)}, {"rule", denial.rule}, {"hint", denial.hint}};
+    return {{"what", text(denial.what)},
+            {"rule", denial.rule},
+            {"hint", denial.hint},
+            {"source", execution::name_of(denial.source)}};
 }
 
 json::object to_json(const Usage& usage) {
@@ -136,6 +139,7 @@ json::object to_json(const execution::Limits& limits) {
             {"cpu", limits.cpu},
             {"processes", limits.processes},
             {"output_bytes", limits.output.count},
+            {"output_file_bytes", limits.output_file.count},
             {"tmp_bytes", limits.tmp.count},
             {"workspace_bytes", limits.workspace.count}};
 }

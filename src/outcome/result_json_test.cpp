@@ -40,7 +40,8 @@ RunResult full_result() {
         .outputs = {{.bundle = {{"text/plain", "\"hi\""}, {"application/json", "{\"k\":1}"}}}},
         .files = {{.name = "f", .size = 7, .mime = "m", .sha256 = "h", .url = "u", .uri = "i"}},
         .error = execution::GuestError{.type = "E", .message = "m", .line = 3, .traceback = "t"},
-        .denials = {{.what = "w", .rule = "r", .hint = "h"}},
+        .denials =
+            {{.what = "w", .rule = "r", .hint = "h", .source = execution::DenialSource::Kernel}},
         .usage = {.wall = std::chrono::milliseconds(1500),
                   .cpu = std::chrono::milliseconds(250),
                   .memory_peak_bytes = UINT64_MAX,
@@ -129,7 +130,7 @@ TEST(ResultJson, SaysTheNestedMembers) {
     EXPECT_EQ(value.at("error"),
               parse_json(R"({"type":"E","message":"m","line":3,"traceback":"t"})").value());
     EXPECT_EQ(value.at("denials").at(0),
-              parse_json(R"({"what":"w","rule":"r","hint":"h"})").value());
+              parse_json(R"({"what":"w","rule":"r","hint":"h","source":"kernel"})").value());
     EXPECT_EQ(value.at("usage").at("wall_seconds").as_double(), 1.5);
     EXPECT_EQ(value.at("usage").at("cpu_seconds").as_double(), 0.25);
     EXPECT_EQ(value.at("usage").at("memory_peak_bytes").as_uint64(), UINT64_MAX);
@@ -202,6 +203,7 @@ TEST(LimitsJson, SaysWhatIsAllowed) {
     EXPECT_EQ(object.at("cpu").as_double(), 0.5);
     EXPECT_EQ(object.at("processes").to_number<int>(), 64);
     EXPECT_EQ(object.at("output_bytes").as_uint64(), mebibytes(1).count);
+    EXPECT_EQ(object.at("output_file_bytes").as_uint64(), mebibytes(64).count);
     EXPECT_EQ(object.at("tmp_bytes").as_uint64(), mebibytes(64).count);
     EXPECT_EQ(object.at("workspace_bytes").as_uint64(), gibibytes(1).count);
 }

@@ -1,15 +1,15 @@
 #include "outcome/verdict.h"
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <csignal>
+
+#include "outcome/denials.h"
 
 namespace belljar::outcome {
 namespace {
 
 using execution::KillReason;
-using execution::Limits;
 using execution::RawExit;
 using execution::Status;
 
@@ -47,52 +47,20 @@ Status status_of(const RawExit& exit) {
     if (exit.out_of_memory_kills > 0) {
         return Status::Memory;
     }
+    // A program that coped with a refused fork or a full disk went well.
     const Status status = status_of_exit(exit);
-    const bool fork_failed = exit.process_limit_hits > 0 && status != Status::Ok;
-    return fork_failed ? Status::Processes : status;
-}
-
-void explain(Status status, const Limits& limits, execution::RunResult& result) {
-    switch (status) {
-        case Status::Timeout:
-            result.denials.push_back(
-                {.what = fmt::format("ran longer than {:g} seconds", to_seconds(limits.timeout)),
-                 .rule = "limits.timeout",
-                 .hint = "Make the program faster or ask for a longer timeout."});
-            return;
-        case Status::Memory:
-            result.denials.push_back(
-                {.what = fmt::format("used more than {} of memory", format_bytes(limits.memory)),
-                 .rule = "limits.memory",
-                 .hint = "Work on less data at a time or ask for a higher memory_limit."});
-            return;
-        case Status::Processes:
-            result.denials.push_back(
-                {.what = fmt::format("needed more than {} processes or threads", limits.processes),
-                 .rule = "limits.processes",
-                 .hint = "Use fewer processes or threads at a time."});
-            return;
-        case Status::Output:
-            result.denials.push_back(
-                {.what = fmt::format("wrote more than {} to one stream",
-                                     format_bytes(limits.output_flood)),
-                 .rule = "limits.output_flood",
-                 .hint = "Print a summary instead, or write to a file in /workspace."});
-            return;
-        case Status::Disk:
-            result.denials.push_back({.what = fmt::format("wrote a file of more than {}",
-                                                          format_bytes(limits.workspace)),
-                                      .rule = "limits.workspace",
-                                      .hint = "Write less, or delete what is not needed."});
-            return;
-        default:
-            return;
+    if (status == Status::Ok) {
+        return status;
     }
+    if (exit.process_limit_hits > 0) {
+        return Status::Processes;
+    }
+    return exit.disk_full ? Status::Disk : status;
 }
 
 }  // namespace
 
-void judge(const RawExit& exit, const Limits& limits, execution::RunResult& result) {
+void judge(const RawExit& exit, const execution::Limits& limits, execution::RunResult& result) {
     result.status = status_of(exit);
     if (exit.exited && WIFEXITED(exit.wait_status)) {
         result.exit_code = WEXITSTATUS(exit.wait_status);
@@ -106,7 +74,7 @@ void judge(const RawExit& exit, const Limits& limits, execution::RunResult& resu
                     .memory_peak_bytes = exit.memory_peak_bytes,
                     .disk_written_bytes = exit.disk_used_bytes,
                     .processes_peak = exit.processes_peak};
-    explain(result.status, limits, result);
+    result.denials = explain_denials(exit, limits, result);
 }
 
 }  // namespace belljar::outcome

@@ -74,7 +74,7 @@ TEST(Verdict, OurOwnKillReasonComesFirst) {
            {"cancelled", killed_for(KillReason::Cancelled), Status::Cancelled},
            {"server gone", killed_for(KillReason::ServerGone), Status::Cancelled}});
     for (const KillReason reason : {KillReason::Deadline, KillReason::Output, KillReason::Cancelled,
-                                    KillReason::ServerGone}) {
+                                    KillReason::ServerGone, KillReason::Memory}) {
         const Status expected = judged(killed_for(reason)).status;
         for (RawExit exit : {exited_with(0), exited_with(1), died_by(SIGSYS), RawExit{}}) {
             exit.kill_reason = reason;
@@ -101,6 +101,41 @@ TEST(Verdict, ARefusedForkMattersOnlyToAProgramThatFailed) {
            {"vanished", with(RawExit{}, 0, 1), Status::Processes}});
 }
 
+TEST(Verdict, AnOrderToEndForWantOfMemoryIsMemory) {
+    for (RawExit exit : {exited_with(0), exited_with(1), died_by(SIGKILL), RawExit{}}) {
+        exit.kill_reason = KillReason::Memory;
+        check({{"without the counter", exit, Status::Memory},
+               {"with it", with(exit, 1, 0), Status::Memory},
+               {"and a refused fork", with(exit, 1, 9), Status::Memory}});
+    }
+}
+
+TEST(Verdict, AFullDiskMattersOnlyToAProgramThatFailed) {
+    const auto full = [](RawExit exit) {
+        exit.disk_full = true;
+        return exit;
+    };
+    check({{"coped with it", full(exited_with(0)), Status::Ok},
+           {"exit 1", full(exited_with(1)), Status::Disk},
+           {"died", full(died_by(SIGBUS)), Status::Disk},
+           {"vanished", full(RawExit{}), Status::Disk},
+           {"a refused call", full(died_by(SIGSYS)), Status::Disk},
+           {"memory comes first", full(with(exited_with(1), 1, 0)), Status::Memory},
+           {"processes come first", full(with(exited_with(1), 0, 1)), Status::Processes},
+           {"a deadline comes first", full(killed_for(KillReason::Deadline)), Status::Timeout}});
+}
+
+// A program that sends itself a signal or chooses an exit code gets that told, and nothing that it
+// did not have.
+TEST(Verdict, ForgedSignalsAreWhatTheyWere) {
+    check({{"SIGKILL", died_by(SIGKILL), Status::Killed},
+           {"SIGXCPU", died_by(SIGXCPU), Status::Killed},
+           {"SIGALRM", died_by(SIGALRM), Status::Killed}});
+    for (const int signal : {SIGKILL, SIGXCPU, SIGALRM, SIGSYS, SIGXFSZ}) {
+        EXPECT_EQ(judged(died_by(signal)).signal, signal);
+    }
+}
+
 TEST(Verdict, OfAGuestThatVanishedWithoutReason) {
     const RunResult result = judged(RawExit{});
     EXPECT_EQ(result.status, Status::Killed);
@@ -124,38 +159,11 @@ TEST(Verdict, ACoreDumpIsStillItsSignal) {
     EXPECT_EQ(judged(exit).status, Status::Killed);
 }
 
-TEST(Verdict, EveryReachedLimitIsExplained) {
-    const std::vector<std::pair<RawExit, std::string>> reached{
-        {killed_for(KillReason::Deadline), "limits.timeout"},
-        {with(died_by(SIGKILL), 1, 0), "limits.memory"},
-        {with(exited_with(1), 0, 1), "limits.processes"},
-        {killed_for(KillReason::Output), "limits.output_flood"},
-        {died_by(SIGXFSZ), "limits.workspace"}};
-    for (const auto& [exit, rule] : reached) {
-        const RunResult result = judged(exit);
-        ASSERT_EQ(result.denials.size(), 1U) << rule;
-        EXPECT_EQ(result.denials.front().rule, rule);
-        EXPECT_FALSE(result.denials.front().what.empty());
-        EXPECT_FALSE(result.denials.front().hint.empty());
-    }
-}
-
-TEST(Verdict, NamesTheLimitThatWasReached) {
-    RunResult result;
-    Limits limits;
-    limits.timeout = std::chrono::milliseconds(2500);
-    judge(killed_for(KillReason::Deadline), limits, result);
-    EXPECT_EQ(result.denials.front().what, "ran longer than 2.5 seconds");
-    limits.memory = mebibytes(64);
-    judge(with(exited_with(1), 1, 0), limits, result);
-    EXPECT_EQ(result.denials.back().what, "used more than 64m of memory");
-}
-
-TEST(Verdict, ExplainsNothingWhereNoLimitWasReached) {
-    for (const RawExit& exit : {exited_with(0), exited_with(1), died_by(SIGSEGV),
-                                killed_for(KillReason::Cancelled), RawExit{}}) {
-        EXPECT_TRUE(judged(exit).denials.empty());
-    }
+TEST(Verdict, ComesWithItsDenials) {
+    const RunResult result = judged(killed_for(KillReason::Deadline));
+    ASSERT_EQ(result.denials.size(), 1U);
+    EXPECT_EQ(result.denials.front().rule, "limits.timeout");
+    EXPECT_TRUE(judged(exited_with(0)).denials.empty());
 }
 
 TEST(Verdict, CarriesTheUsage) {

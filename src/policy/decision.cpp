@@ -48,6 +48,7 @@ Policy policy_from(const config::LimitSettings& limits) {
                        .cpu = limits.cpu,
                        .processes = limits.processes,
                        .output = limits.output,
+                       .output_file = limits.output_file,
                        .output_flood = limits.output_flood,
                        .tmp = limits.tmp,
                        .workspace = limits.workspace};

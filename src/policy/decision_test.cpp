@@ -25,6 +25,7 @@ TEST(PolicyDecision, GivesTheDefaultsToARequestThatAsksForNothing) {
     EXPECT_EQ(plan.limits.cpu, 0.5);
     EXPECT_EQ(plan.limits.processes, 64U);
     EXPECT_EQ(plan.limits.output, mebibytes(1));
+    EXPECT_EQ(plan.limits.output_file, mebibytes(64));
     EXPECT_EQ(plan.limits.output_flood, mebibytes(64));
     EXPECT_EQ(plan.limits.tmp, mebibytes(64));
     EXPECT_EQ(plan.limits.workspace, gibibytes(1));
@@ -109,6 +110,7 @@ TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
                                          .cpu = 2.0,
                                          .processes = 5,
                                          .output = kibibytes(1),
+                                         .output_file = kibibytes(3),
                                          .output_flood = kibibytes(2),
                                          .tmp = mebibytes(3),
                                          .workspace = mebibytes(4),
@@ -120,6 +122,7 @@ TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
     EXPECT_EQ(plan.limits.cpu, 2.0);
     EXPECT_EQ(plan.limits.processes, 5U);
     EXPECT_EQ(plan.limits.output, kibibytes(1));
+    EXPECT_EQ(plan.limits.output_file, kibibytes(3));
     EXPECT_EQ(plan.limits.output_flood, kibibytes(2));
     EXPECT_EQ(plan.limits.tmp, mebibytes(3));
     EXPECT_EQ(plan.limits.workspace, mebibytes(4));

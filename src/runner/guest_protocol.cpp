@@ -19,6 +19,20 @@ std::optional<std::string> text_member(const json::object& object, std::string_v
     return std::string(value->get_string());
 }
 
+struct Range {
+    int lowest;
+    int highest;
+};
+
+std::optional<int> int_member(const json::object& object, std::string_view key, Range range) {
+    const json::value* value = object.if_contains(key);
+    if (value == nullptr || !value->is_int64() || value->get_int64() < range.lowest ||
+        value->get_int64() > range.highest) {
+        return std::nullopt;
+    }
+    return static_cast<int>(value->get_int64());
+}
+
 std::optional<execution::GuestError> read_error(const json::object& report) {
     const json::value* value = report.if_contains("error");
     if (value == nullptr || !value->is_object()) {
@@ -28,11 +42,9 @@ std::optional<execution::GuestError> read_error(const json::object& report) {
     execution::GuestError error{.type = text_member(object, "type").value_or("Error"),
                                 .message = text_member(object, "message").value_or(""),
                                 .traceback = text_member(object, "traceback")};
-    const json::value* line = object.if_contains("line");
-    if (line != nullptr && line->is_int64() && line->get_int64() > 0 &&
-        line->get_int64() < 1'000'000'000) {
-        error.line = static_cast<int>(line->get_int64());
-    }
+    error.line = int_member(object, "line", {.lowest = 1, .highest = 999'999'999});
+    error.sys_errno = int_member(object, "errno", {.lowest = -4096, .highest = 4096});
+    error.path = text_member(object, "path");
     return error;
 }
 

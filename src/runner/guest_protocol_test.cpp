@@ -133,6 +133,27 @@ TEST(GuestReport, AnAbsurdLineIsLeftOut) {
     EXPECT_EQ(reported(R"({"error":{"line":999999999}})").error->line, 999'999'999);
 }
 
+TEST(GuestReport, TellsWhatTheSystemRefused) {
+    const RunResult result = reported(R"({"error":{"type":"OSError","errno":30,"path":"/usr/x"}})");
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(result.error->sys_errno, 30);
+    EXPECT_EQ(result.error->path, "/usr/x");
+    EXPECT_EQ(reported(R"({"error":{"errno":-2}})").error->sys_errno, -2);
+    expect_untouched(result, "a refusal");
+}
+
+TEST(GuestReport, AnAbsurdErrorNumberIsLeftOut) {
+    for (const std::string_view number :
+         {"4097", "-4097", "-9223372036854775808", "9223372036854775807", "18446744073709551615",
+          "1.5", "\"13\"", "null", "[13]"}) {
+        const RunResult result =
+            reported(R"({"error":{"type":"E","path":5,"errno":)" + std::string(number) + "}}");
+        ASSERT_TRUE(result.error) << number;
+        EXPECT_FALSE(result.error->sys_errno) << number;
+        EXPECT_FALSE(result.error->path) << number;
+    }
+}
+
 TEST(GuestReport, HugeListsAreBounded) {
     std::string report = R"({"variables":["v")";
     for (int index = 0; index < 100'000; ++index) {

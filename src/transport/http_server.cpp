@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -35,6 +39,7 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kLingerChunk = 16 * 1024;
 constexpr std::size_t kLingerLimit = 64 * 1024 * 1024;
+constexpr std::size_t kFileChunk = 64 * 1024;
 constexpr unsigned kHttp11 = 11;
 
 enum class Connectivity { KeepAlive, Close };
@@ -61,18 +66,25 @@ HttpRequest to_request(Parser::value_type message) {
     return request;
 }
 
-Response to_response(HttpResponse answer, Connectivity connectivity) {
-    Response response(static_cast<http::status>(answer.status), kHttp11);
+// Everything but the body and its length.
+template <typename Body>
+http::response<Body> begin_response(const HttpResponse& answer, Connectivity connectivity) {
+    http::response<Body> response(static_cast<http::status>(answer.status), kHttp11);
     // Nothing that is answered here is for a cache or for guessing browsers.
     response.set(http::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
-    if (!answer.body.empty()) {
+    if (!answer.body.empty() || answer.file) {
         response.set(http::field::content_type, answer.content_type);
     }
     for (const auto& [name, value] : answer.headers) {
         response.insert(name, value);
     }
     response.keep_alive(connectivity == Connectivity::KeepAlive);
+    return response;
+}
+
+Response to_response(HttpResponse answer, Connectivity connectivity) {
+    auto response = begin_response<http::string_body>(answer, connectivity);
     response.body() = std::move(answer.body);
     response.prepare_payload();
     return response;
@@ -239,6 +251,10 @@ class HttpServer::Connection {
     }
 
     Task<Connectivity> write(HttpResponse answer, Connectivity connectivity, http::verb verb) {
+        if (answer.file) {
+            const Connectivity after = co_await write_file(std::move(answer), connectivity, verb);
+            co_return after;
+        }
         beast::error_code error;
         stream_.expires_after(kWriteTime);
         Response response = to_response(std::move(answer), connectivity);
@@ -247,6 +263,35 @@ class HttpServer::Connection {
         }
         co_await http::async_write(stream_, response,
                                    asio::redirect_error(asio::use_awaitable, error));
+        co_return error ? Connectivity::Close : connectivity;
+    }
+
+    // However large the file is, a piece of it is all that is in memory. A client has the usual
+    // time for each piece.
+    Task<Connectivity> write_file(HttpResponse answer, Connectivity connectivity, http::verb verb) {
+        beast::error_code error;
+        stream_.expires_after(kWriteTime);
+        const access::FilePart& part = *answer.file;
+        auto head = begin_response<http::empty_body>(answer, connectivity);
+        head.content_length(part.length);
+        co_await http::async_write(stream_, head, asio::redirect_error(asio::use_awaitable, error));
+        std::uint64_t sent = verb == http::verb::head ? part.length : 0;
+        std::vector<char> buffer(kFileChunk);
+        while (!error && sent < part.length) {
+            const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), part.length - sent);
+            const ssize_t count = ::pread(part.file.get(), buffer.data(), wanted,
+                                          static_cast<off_t>(part.offset + sent));
+            if (count <= 0) {
+                // The length was promised: only a closed connection tells that it is not kept.
+                server_.log_.error("a file could not be sent to its end");
+                co_return Connectivity::Close;
+            }
+            sent += static_cast<std::uint64_t>(count);
+            stream_.expires_after(kWriteTime);
+            co_await asio::async_write(stream_,
+                                       asio::buffer(buffer.data(), static_cast<std::size_t>(count)),
+                                       asio::redirect_error(asio::use_awaitable, error));
+        }
         co_return error ? Connectivity::Close : connectivity;
     }
 

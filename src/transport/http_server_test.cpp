@@ -234,6 +234,66 @@ TEST_F(HttpServerTest, PassesTheStatusAndHeadersOfTheAnswerOn) {
     EXPECT_EQ(answer.headers.count("Content-Type"), 0U);
 }
 
+// Answers with a part of a file of 300,000 bytes, which is more than one piece.
+HttpServer::Handler send_file_part(std::uint64_t offset, std::uint64_t length) {
+    return [offset, length](HttpRequest, engine::CancellationPtr) -> Task<HttpResponse> {
+        std::string content;
+        for (int number = 0; content.size() < 300'000; ++number) {
+            content += std::to_string(number) + "\n";
+        }
+        content.resize(300'000);
+        co_return HttpResponse{
+            .content_type = "application/octet-stream",
+            .file = access::FilePart{.file = make_sealed_file("file", content).value(),
+                                     .offset = offset,
+                                     .length = length}};
+    };
+}
+
+TEST_F(HttpServerTest, SendsAPartOfAFile) {
+    start(send_file_part(2, 250'000));
+    const auto client = connect();
+    for (int round = 0; round < 2; ++round) {
+        const Answer answer = exchange(*client, kGet);
+        EXPECT_EQ(answer.status, 200U);
+        EXPECT_EQ(answer.headers["Content-Type"], "application/octet-stream");
+        EXPECT_EQ(answer.headers["Content-Length"], "250000");
+        EXPECT_EQ(answer.body.size(), 250'000U);
+        EXPECT_TRUE(answer.body.starts_with("1\n2\n3\n"));
+        EXPECT_TRUE(answer.keeps_alive);
+    }
+}
+
+TEST_F(HttpServerTest, TheHeadOfAFileHasItsLengthAndNoBody) {
+    start(send_file_part(0, 300'000));
+    const auto client = connect();
+    run(client->send("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    const Answer head = receive(*client, Expect::HeaderOnly);
+    EXPECT_EQ(head.headers["Content-Length"], "300000");
+    EXPECT_EQ(exchange(*client, kGet).body.size(), 300'000U);
+}
+
+TEST_F(HttpServerTest, AFileThatIsTooShortClosesTheConnection) {
+    start(send_file_part(299'000, 2'000));
+    EXPECT_EQ(ask(kGet).status, 0U);
+}
+
+TEST_F(HttpServerTest, StopEndsADownloadThatNobodyReads) {
+    start([](HttpRequest, engine::CancellationPtr) -> Task<HttpResponse> {
+        const std::string content(32 << 20U, 'x');
+        co_return HttpResponse{
+            .file = access::FilePart{.file = make_sealed_file("file", content).value(),
+                                     .length = content.size()}};
+    });
+    const auto client = connect();
+    run(client->send(kGet));
+    for (int round = 0; round < 100; ++round) {
+        context.restart();
+        context.poll();
+    }
+    stop();
+}
+
 TEST_F(HttpServerTest, KeepsTheConnection) {
     start_echo();
     const auto client = connect();
