@@ -43,7 +43,7 @@ class StepRunner {
             end(step, result.error());
         }
     }
-    // Never in a build for use; see step_switches.cpp.
+    // Never in a build for use; see apps/init/step_switches.cpp.
     static bool is_switched_off(Step step);
 
     const Fd& warden_;
