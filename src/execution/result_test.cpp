@@ -27,6 +27,17 @@ TEST(Status, EveryNameIsDifferent) {
     }
 }
 
+TEST(OutputStream, NamesAreThoseOfTheRecord) {
+    EXPECT_EQ(name_of(OutputStream::Stdout), "stdout");
+    EXPECT_EQ(name_of(OutputStream::Stderr), "stderr");
+}
+
+TEST(DenialSource, NamesAreThoseOfTheRecord) {
+    EXPECT_EQ(name_of(DenialSource::Limit), "limit");
+    EXPECT_EQ(name_of(DenialSource::Kernel), "kernel");
+    EXPECT_EQ(name_of(DenialSource::Guest), "guest");
+}
+
 TEST(RunResult, SucceedsOnlyWithStatusOk) {
     for (int status = 0; status <= static_cast<int>(Status::Cancelled); ++status) {
         const RunResult result{.status = static_cast<Status>(status)};
