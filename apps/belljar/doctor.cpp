@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "commands.h"
 #include "engine/grade.h"
-#include "isolation/cgroup_layout.h"
+#include "isolation/cgroupfs.h"
 #include "outcome/result_json.h"
 #include "runtime.h"
 
@@ -82,13 +82,21 @@ Check check_python() {
             .fix = there ? "" : "apt-get install python3"};
 }
 
+std::string describe(const std::vector<isolation::Hierarchy>& layout) {
+    if (layout.empty()) {
+        return "none mounted";
+    }
+    const auto unified = std::ranges::count_if(layout, &isolation::Hierarchy::unified);
+    return unified == 0 ? "v1" : unified == std::ssize(layout) ? "v2" : "hybrid";
+}
+
 Check check_cgroups() {
-    const Result<std::vector<isolation::Hierarchy>> layout = isolation::read_layout();
-    const bool there = layout && !layout->empty();
+    const std::vector<isolation::Hierarchy> layout = isolation::read_layout();
+    const bool there = !layout.empty();
     return {
         .name = "cgroups",
         .health = there ? Health::Good : Health::Weak,
-        .found = there ? std::string(isolation::describe_layout(*layout)) : "none mounted",
+        .found = describe(layout),
         .fix = there ? ""
                      : "mount the cgroup file system, so that memory and processes can be limited"};
 }
