@@ -8,6 +8,20 @@
 #include "host/container.h"
 
 namespace belljar::apps {
+namespace {
+
+// Version 1 mounts each controller on a directory of its name; version 2 says what it hands down.
+CgroupFacts facts_of(const isolation::Hierarchy& hierarchy) {
+    const std::string& mount = hierarchy.mount_point;
+    return {.unified = hierarchy.unified,
+            .own_directory = hierarchy.own_directory,
+            .controllers =
+                hierarchy.unified
+                    ? isolation::read_words(hierarchy.own_directory + "/cgroup.controllers")
+                    : std::vector{mount.substr(mount.rfind('/') + 1)}};
+}
+
+}  // namespace
 
 bool HostFacts::is_administrator() const {
     return privileges.effective_user == 0 && privileges.has(host::Capability::SysAdmin);
@@ -19,6 +33,10 @@ bool HostFacts::has_user_ids() const {
     return std::ranges::any_of(user_ids.existing, [&range](const host::IdRange& existing) {
         return existing.contains(range);
     });
+}
+
+bool CgroupFacts::has(std::string_view controller) const {
+    return std::ranges::find(controllers, controller) != controllers.end();
 }
 
 HostFacts gather_facts(const config::Settings& settings) {
@@ -33,8 +51,8 @@ HostFacts gather_facts(const config::Settings& settings) {
                     .seccomp = host::probe_seccomp(),
                     .landlock = host::probe_landlock(),
                     .hardening = host::read_hardening()};
-    if (Result<std::vector<isolation::Hierarchy>> layout = isolation::read_layout(); layout) {
-        facts.cgroups = std::move(*layout);
+    for (const isolation::Hierarchy& hierarchy : isolation::read_layout()) {
+        facts.cgroups.push_back(facts_of(hierarchy));
     }
     return facts;
 }

@@ -13,9 +13,18 @@
 #include "host/privileges.h"
 #include "host/seccomp.h"
 #include "host/user_ids.h"
-#include "isolation/cgroup_layout.h"
+#include "isolation/cgroupfs.h"
 
 namespace belljar::apps {
+
+// One cgroup hierarchy as this process is in it.
+struct CgroupFacts {
+    bool unified = false;  // version 2
+    std::string own_directory{};
+    std::vector<std::string> controllers{};
+
+    [[nodiscard]] bool has(std::string_view controller) const;
+};
 
 // Everything the checks judge, found out once. Taken before any privilege is dropped.
 struct HostFacts {
@@ -30,7 +39,7 @@ struct HostFacts {
     host::Seccomp seccomp{};
     host::Landlock landlock{};
     host::Hardening hardening{};
-    std::vector<isolation::Hierarchy> cgroups{};
+    std::vector<CgroupFacts> cgroups{};
 
     // Root that may do what root usually may; root of a container often may not.
     [[nodiscard]] bool is_administrator() const;

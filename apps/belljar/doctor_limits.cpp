@@ -13,10 +13,16 @@ namespace belljar::apps {
 namespace {
 
 using host::Capability;
-using isolation::Hierarchy;
+
+enum class Version { One, Two };
+
+std::string_view describe_layout(const std::vector<CgroupFacts>& cgroups) {
+    const auto unified = std::ranges::count_if(cgroups, &CgroupFacts::unified);
+    return unified == 0 ? "v1" : unified == std::ssize(cgroups) ? "v2" : "hybrid";
+}
 
 // What gives this process cgroups that it may use, of the version that carries the controller.
-std::string delegation_fix(const HostFacts& facts, Hierarchy::Version version) {
+std::string delegation_fix(const HostFacts& facts, Version version) {
     if (facts.has_root() && !facts.privileges.has(Capability::DacOverride)) {
         return "see \"capabilities\"";
     }
@@ -26,18 +32,18 @@ std::string delegation_fix(const HostFacts& facts, Hierarchy::Version version) {
     if (facts.has_root()) {
         return "systemd-run --scope -p Delegate=yes belljar ..., or Delegate=yes in its unit";
     }
-    return version == Hierarchy::Version::Two
+    return version == Version::Two
                ? "systemd-run --user --scope -p Delegate=yes belljar ..., or start it as root"
                : "sudo belljar ...: only root can use cgroup v1";
 }
 
 // Whether sub-cgroups with limits can be made below the own one, as far as it shows before.
-bool is_delegated(const Hierarchy& hierarchy) {
+bool is_delegated(const CgroupFacts& hierarchy) {
     const auto writable = [](const std::string& path) {
         return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
     };
     return writable(hierarchy.own_directory) &&
-           (hierarchy.version == Hierarchy::Version::One ||
+           (!hierarchy.unified ||
             writable(hierarchy.own_directory + "/cgroup.subtree_control"));
 }
 
@@ -47,18 +53,18 @@ Check check_layout(const HostFacts& facts) {
         check.health = Health::Weak;
         check.found = "none mounted";
         check.fix = facts.container.empty() ? "sudo mount -t cgroup2 none /sys/fs/cgroup"
-                                            : delegation_fix(facts, Hierarchy::Version::Two);
+                                            : delegation_fix(facts, Version::Two);
         return check;
     }
     std::vector<std::string> parts;
-    for (const Hierarchy& hierarchy : facts.cgroups) {
-        const bool unified = hierarchy.version == Hierarchy::Version::Two;
+    for (const CgroupFacts& hierarchy : facts.cgroups) {
+        const bool unified = hierarchy.unified;
         parts.push_back(fmt::format("{} [{}]{}", unified ? "v2" : "v1",
                                     fmt::join(hierarchy.controllers, " "),
                                     is_delegated(hierarchy) ? "" : " (not writable)"));
     }
     check.found =
-        fmt::format("{}: {}", isolation::describe_layout(facts.cgroups), fmt::join(parts, ", "));
+        fmt::format("{}: {}", describe_layout(facts.cgroups), fmt::join(parts, ", "));
     return check;
 }
 
@@ -66,20 +72,20 @@ Check check_controller(std::string name, std::string_view controller, const Host
     Check check{.name = std::move(name)};
     const auto found = std::ranges::find_if(
         facts.cgroups,
-        [controller](const Hierarchy& hierarchy) { return hierarchy.has(controller); });
+        [controller](const CgroupFacts& hierarchy) { return hierarchy.has(controller); });
     if (found == facts.cgroups.end()) {
         check.health = Health::Weak;
         check.found = fmt::format("no cgroup offers the {} controller to this process", controller);
         check.fix = facts.cgroups.empty() ? "see \"cgroups\""
-                                          : delegation_fix(facts, Hierarchy::Version::Two);
+                                          : delegation_fix(facts, Version::Two);
     } else if (!is_delegated(*found)) {
         check.health = Health::Weak;
         check.found =
             fmt::format("the {} controller is there, but this process may not use it", controller);
-        check.fix = delegation_fix(facts, found->version);
+        check.fix = delegation_fix(facts, found->unified ? Version::Two : Version::One);
     } else {
         check.found = fmt::format("by the {} controller of cgroup v{}", controller,
-                                  found->version == Hierarchy::Version::One ? 1 : 2);
+                                  found->unified ? 2 : 1);
     }
     return check;
 }

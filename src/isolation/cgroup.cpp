@@ -1,9 +1,8 @@
 #include "isolation/cgroup.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -11,20 +10,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
-#include <optional>
+#include <filesystem>
 #include <thread>
 
 #include "base/id.h"
-#include "isolation/cgroup_control.h"
-#include "isolation/warden_messages.h"
 
 namespace belljar::isolation {
 namespace {
 
 constexpr std::string_view kTreePrefix = "belljar-";
 constexpr std::size_t kTreeDigits = 16;
-constexpr std::string_view kAsideName = "server";
+constexpr const char* kAside = "/server";
+
+using Names = std::vector<std::string>;
+using Processes = std::vector<pid_t>;
 
 // Ours alone: what somebody else calls belljar-something is left alone.
 bool is_tree_name(std::string_view name) {
@@ -32,227 +31,23 @@ bool is_tree_name(std::string_view name) {
            name.find_first_not_of("0123456789abcdef", kTreePrefix.size()) == std::string_view::npos;
 }
 
-Result<void> limit_version_one(const Fd& directory, const Hierarchy& hierarchy,
-                               const execution::Limits& limits) {
-    if (hierarchy.has("memory")) {
-        const std::string memory = std::to_string(limits.memory.count);
-        BJ_TRY_VOID(write_control(directory, "memory.limit_in_bytes", memory));
-        if (has_control(directory, "memory.memsw.limit_in_bytes")) {
-            BJ_TRY_VOID(write_control(directory, "memory.memsw.limit_in_bytes", memory));
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Names children_of(const std::string& path) {
+    Names children;
+    std::error_code gone;  // while it is read
+    for (std::filesystem::directory_iterator entry(path, gone), end; !gone && entry != end;
+         entry.increment(gone)) {
+        if (entry->is_directory(gone)) {
+            children.push_back(entry->path());
         }
     }
-    if (hierarchy.has("pids")) {
-        BJ_TRY_VOID(write_control(directory, "pids.max", std::to_string(limits.processes)));
-    }
-    if (hierarchy.has("cpu")) {
-        const auto shares = static_cast<std::uint64_t>(std::max(limits.cpu * 1024.0, 2.0));
-        BJ_TRY_VOID(write_control(directory, "cpu.shares", std::to_string(shares)));
-    }
-    return {};
+    return children;
 }
 
-Result<void> limit_version_two(const Fd& directory, const Hierarchy& hierarchy,
-                               const execution::Limits& limits) {
-    if (hierarchy.has("memory")) {
-        BJ_TRY_VOID(write_control(directory, "memory.max", std::to_string(limits.memory.count)));
-        BJ_TRY_VOID(write_control(directory, "memory.oom.group", "1"));
-        if (has_control(directory, "memory.swap.max")) {
-            BJ_TRY_VOID(write_control(directory, "memory.swap.max", "0"));
-        }
-    }
-    if (hierarchy.has("pids")) {
-        BJ_TRY_VOID(write_control(directory, "pids.max", std::to_string(limits.processes)));
-    }
-    if (hierarchy.has("cpu")) {
-        const double weight = std::clamp(limits.cpu * 100.0, 1.0, 10000.0);
-        const std::string text = std::to_string(static_cast<unsigned>(weight));
-        BJ_TRY_VOID(write_control(directory, "cpu.weight", text));
-    }
-    return write_control(directory, "cgroup.max.descendants", "0");
-}
-
-std::string enabling_text(const Hierarchy& hierarchy) {
-    std::string text;
-    for (const std::string& controller : hierarchy.controllers) {
-        text += fmt::format("+{} ", controller);
-    }
-    return text;
-}
-
-Result<void> enable_controllers(const Fd& directory, const Hierarchy& hierarchy) {
-    if (hierarchy.controllers.empty()) {
-        return {};
-    }
-    return write_control(directory, "cgroup.subtree_control", enabling_text(hierarchy));
-}
-
-// Version 2 hands controllers down only from a cgroup without processes of its own, so ours step
-// aside into a leaf of the tree.
-Result<void> step_aside(const Fd& tree, const std::vector<pid_t>& own_processes) {
-    const std::string name(kAsideName);
-    if (::mkdirat(tree.get(), name.c_str(), 0755) != 0) {
-        return fail(system_error("mkdir cgroup"));
-    }
-    const Fd aside(::openat(tree.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (const pid_t process : own_processes) {
-        BJ_TRY_VOID(write_control(aside, "cgroup.procs", std::to_string(process)));
-    }
-    return {};
-}
-
-// Whether a cgroup holds nobody but us, as that of a service does.
-bool holds_only(const Fd& directory, const std::vector<pid_t>& own_processes) {
-    const std::vector<pid_t> held = read_processes(directory);
-    return std::ranges::all_of(held, [&](pid_t process) {
-        return std::ranges::find(own_processes, process) != own_processes.end();
-    });
-}
-
-// A tree below `parent` whose jars will have the controllers.
-Result<Fd> make_tree(const std::string& parent, const std::string& name, const Hierarchy& hierarchy,
-                     const std::vector<pid_t>& own_processes) {
-    BJ_TRY(const Fd above, lock_cgroup(parent));
-    const std::string path = parent + "/" + name;
-    BJ_TRY(Fd tree, make_cgroup(path));
-    Result<void> ready{};
-    if (hierarchy.version == Hierarchy::Version::Two) {
-        ready = enable_controllers(above, hierarchy);
-        if (!ready && ready.error().sys_errno == EBUSY && holds_only(above, own_processes)) {
-            ready = step_aside(tree, own_processes);
-            ready = ready ? enable_controllers(above, hierarchy) : std::move(ready);
-        }
-        ready = ready ? enable_controllers(tree, hierarchy) : std::move(ready);
-    }
-    if (ready && ::flock(tree.get(), LOCK_EX | LOCK_NB) != 0) {
-        ready = fail(system_error("flock cgroup"));
-    }
-    if (!ready) {
-        ::rmdir(path.c_str());
-        return fail(std::move(ready).error());
-    }
-    return tree;
-}
-
-// The own cgroup, or the one from which we have stepped aside.
-std::string home_of(const Hierarchy& hierarchy) {
-    const std::string& own = hierarchy.own_directory;
-    const std::size_t aside = own.rfind('/');
-    const std::size_t tree = aside == 0 ? std::string::npos : own.rfind('/', aside - 1);
-    if (aside == std::string::npos || tree == std::string::npos ||
-        own.substr(aside + 1) != kAsideName ||
-        !is_tree_name(own.substr(tree + 1, aside - tree - 1))) {
-        return own;
-    }
-    return own.substr(0, tree);
-}
-
-// Where a tree may be: below the own cgroup; for version 2 also at the top, where a login session
-// with a shell in it stands in the way of the first.
-std::vector<std::string> possible_parents(const Hierarchy& hierarchy) {
-    std::vector<std::string> parents{home_of(hierarchy)};
-    if (hierarchy.version == Hierarchy::Version::Two && hierarchy.mount_point != parents.front()) {
-        parents.push_back(hierarchy.mount_point);
-    }
-    return parents;
-}
-
-// The hierarchy with the controllers that a tree below `parent` would have.
-Hierarchy seen_from(const Hierarchy& hierarchy, const std::string& parent) {
-    Hierarchy seen = hierarchy;
-    if (hierarchy.version == Hierarchy::Version::Two) {
-        seen.controllers = offered_controllers(parent);
-    }
-    return seen;
-}
-
-// systemd ends a whole service when a jar in it runs out of memory, unless the service's cgroup was
-// delegated to it.
-bool is_kept_by_systemd(const Hierarchy& seen, const std::string& parent) {
-    char mark = 0;
-    return seen.has("memory") && ::access("/run/systemd/system", F_OK) == 0 &&
-           (::getxattr(parent.c_str(), "trusted.delegate", &mark, sizeof(mark)) != 1 ||
-            mark != '1');
-}
-
-bool lacks_limits(const Hierarchy& here, const Hierarchy& elsewhere) {
-    return (!here.has("memory") && elsewhere.has("memory")) ||
-           (!here.has("pids") && elsewhere.has("pids"));
-}
-
-std::vector<std::string> child_directories(const std::string& path) {
-    std::vector<std::string> names;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-    while (directory) {
-        const dirent* entry = ::readdir(directory.get());
-        if (entry == nullptr) {
-            break;
-        }
-        const std::string name = entry->d_name;
-        if (entry->d_type == DT_DIR && name != "." && name != "..") {
-            names.push_back(name);
-        }
-    }
-    return names;
-}
-
-void kill_processes(const std::string& path) {
-    const Result<Fd> directory = open_cgroup(path);
-    if (!directory || write_control(*directory, "cgroup.kill", "1")) {
-        return;
-    }
-    // Version 1 has no group kill: end each process it lists. The caller repeats until none is
-    // left.
-    for (const pid_t process : read_processes(*directory)) {
-        if (process > 1 && process != ::getpid()) {
-            ::kill(process, SIGKILL);
-        }
-    }
-}
-
-Result<void> disable_controllers(const Fd& directory) {
-    std::string text = " " + read_control(directory, "cgroup.subtree_control");
-    std::erase(text, '\n');
-    for (std::size_t space = text.find(' '); space != std::string::npos && space + 1 < text.size();
-         space = text.find(' ', space + 2)) {
-        text.insert(space + 1, "-");
-    }
-    return write_control(directory, "cgroup.subtree_control", text);
-}
-
-// Undoes step_aside(): a cgroup may hold processes again once it hands nothing down.
-void step_back(const std::string& tree_path) {
-    const Result<Fd> aside = open_cgroup(tree_path + "/" + std::string(kAsideName));
-    const Result<Fd> tree = open_cgroup(tree_path);
-    const Result<Fd> above = open_cgroup(tree_path.substr(0, tree_path.rfind('/')));
-    if (!aside || !tree || !above || !disable_controllers(*tree) || !disable_controllers(*above)) {
-        return;
-    }
-    for (const pid_t process : read_processes(*aside)) {
-        // One that has ended in the meantime needs no place.
-        [[maybe_unused]] const Result<void> moved =
-            write_control(*above, "cgroup.procs", std::to_string(process));
-    }
-    ::unlinkat(tree->get(), std::string(kAsideName).c_str(), AT_REMOVEDIR);
-}
-
-// True once the subtree is gone.
-bool try_remove_tree(const std::string& path) {
-    for (const std::string& name : child_directories(path)) {
-        const std::string child = path + "/" + name;
-        if (name != kAsideName && ::rmdir(child.c_str()) != 0) {
-            kill_processes(child);
-        }
-    }
-    if (child_directories(path) == std::vector{std::string(kAsideName)}) {
-        step_back(path);
-    }
-    return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
-}
-
-bool remove_tree(const std::string& path) {
-    constexpr auto kPatience = std::chrono::seconds(5);
-    const TimePoint deadline = Clock::now() + kPatience;
-    while (!try_remove_tree(path)) {
+bool becomes_true(const auto& condition, Duration patience) {
+    const TimePoint deadline = Clock::now() + patience;
+    while (!condition()) {
         if (Clock::now() > deadline) {
             return false;
         }
@@ -261,48 +56,206 @@ bool remove_tree(const std::string& path) {
     return true;
 }
 
-std::size_t remove_stale_below(const std::string& parent) {
-    std::size_t removed = 0;
-    const Result<Fd> above = lock_cgroup(parent);
-    for (const std::string& name : child_directories(parent)) {
-        const std::string path = parent + "/" + name;
-        const Result<Fd> tree = is_tree_name(name) ? open_cgroup(path) : Result<Fd>(Fd());
-        // A living warden holds the lock.
-        if (tree && tree->valid() && ::flock(tree->get(), LOCK_EX | LOCK_NB) == 0) {
-            removed += remove_tree(path) ? 1U : 0U;
+// Only the owner may open it, so that nobody else can hold its lock.
+Result<Fd> make_cgroup(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) != 0) {
+        return fail(system_error("mkdir cgroup"));
+    }
+    return open_control(path, O_RDONLY | O_DIRECTORY);
+}
+
+// Version 2: '+' hands controllers down to the children of a cgroup, '-' takes them back.
+Result<void> change_controllers(const std::string& path, char sign, const Names& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        text += fmt::format("{}{} ", sign, name);
+    }
+    return write_control(path + "/cgroup.subtree_control", text);
+}
+
+// Our own processes leave the cgroup above for a leaf of the tree.
+Result<void> step_aside(const std::string& tree, const Processes& own) {
+    const Processes held = list_processes(parent_of(tree));
+    const auto is_own = [&own](pid_t process) { return std::ranges::count(own, process) > 0; };
+    if (!std::ranges::all_of(held, is_own) || std::ranges::count(held, 0) > 0) {
+        return fail(system_error("others are in the same cgroup", EBUSY));
+    }
+    BJ_TRY([[maybe_unused]] const Fd made, make_cgroup(tree + kAside));
+    for (const pid_t process : held) {
+        BJ_TRY_VOID(write_control(tree + kAside + "/cgroup.procs", std::to_string(process)));
+    }
+    return {};
+}
+
+// Undoes step_aside(): a cgroup may hold processes again once it hands nothing down.
+void step_back(const std::string& tree) {
+    for (const std::string& path : {tree, parent_of(tree)}) {
+        (void)change_controllers(path, '-', read_words(path + "/cgroup.subtree_control"));
+    }
+    for (const pid_t process : list_processes(tree + kAside)) {
+        // One that has ended in the meantime needs no place.
+        (void)write_control(parent_of(tree) + "/cgroup.procs", std::to_string(process));
+    }
+}
+
+// True once the subtree is gone.
+bool try_remove_tree(const std::string& tree) {
+    const Names children = children_of(tree);
+    for (const std::string& child : children) {
+        if (::rmdir(child.c_str()) != 0 && child != tree + kAside) {
+            (void)kill_processes(child);
         }
     }
-    return removed;
+    if (children == Names{tree + kAside}) {
+        step_back(tree);
+    }
+    return ::rmdir(tree.c_str()) == 0 || errno == ENOENT;
+}
+
+bool remove_tree(const std::string& tree) {
+    return becomes_true([&tree] { return try_remove_tree(tree); }, std::chrono::seconds(5));
+}
+
+// Those of `wanted` that a tree in `path` would have.
+Names offered(const std::string& path, Names wanted) {
+    const Names offer = read_words(path + "/cgroup.controllers");
+    std::erase_if(wanted, [&offer](const std::string& name) {
+        return std::ranges::find(offer, name) == offer.end();
+    });
+    return wanted;
+}
+
+// Version 2 hands controllers down only from a cgroup without processes of its own.
+Result<void> hand_down(const std::string& tree, const Names& wanted, const Processes& own) {
+    const Names names = offered(parent_of(tree), wanted);
+    Result<void> ready = change_controllers(parent_of(tree), '+', names);
+    if (!ready && ready.error().sys_errno == EBUSY) {
+        BJ_TRY_VOID(step_aside(tree, own));
+        ready = change_controllers(parent_of(tree), '+', names);
+    }
+    return ready ? change_controllers(tree, '+', names) : ready;
+}
+
+// Whether cgroups can be made in it, and processes below it cloned into them.
+bool may_change(const std::string& path) {
+    return ::eaccess(path.c_str(), W_OK) == 0 &&
+           ::eaccess((path + "/cgroup.procs").c_str(), W_OK) == 0;
+}
+
+// Makes a subtree whose jars will have the controllers, and gives its lock.
+Result<Fd> make_tree(const std::string& tree, const Hierarchy& hierarchy, const Processes& own) {
+    if (hierarchy.unified && !may_change(parent_of(tree))) {
+        return fail(system_error("change cgroup"));
+    }
+    BJ_TRY(Fd lock, make_cgroup(tree));
+    // Another warden may have found it before it was locked, and removes it as stale.
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !has_control(tree + "/cgroup.procs")) {
+        return fail(system_error("lock cgroup", ENOENT));
+    }
+    Result<void> ready =
+        hierarchy.unified ? hand_down(tree, hierarchy.controllers, own) : Result<void>{};
+    if (!ready) {
+        remove_tree(tree);
+        return fail(std::move(ready).error());
+    }
+    return lock;
+}
+
+// systemd ends a whole service when a jar in it runs out of memory, unless the service's cgroup was
+// delegated to it.
+bool is_kept_by_systemd(const std::string& path) {
+    char mark = 0;
+    return ::access("/run/systemd/system", F_OK) == 0 && has_control(path + "/memory.max") &&
+           (::getxattr(path.c_str(), "trusted.delegate", &mark, 1) != 1 || mark != '1');
+}
+
+// Where a tree may be, the best first: in the own cgroup or, for version 2, in the highest that may
+// be changed. That is the top for root, and the cgroup of their service manager for others.
+Names places_for(const Hierarchy& hierarchy) {
+    const std::string& own = hierarchy.own_directory;
+    std::string top = own;
+    while (hierarchy.unified && top != hierarchy.mount_point && may_change(parent_of(top))) {
+        top = parent_of(top);
+    }
+    if (top == own) {
+        return {own};
+    }
+    const auto count = [&](const auto& path) {
+        return offered(path, hierarchy.controllers).size();
+    };
+    return count(own) < count(top) || is_kept_by_systemd(own) ? Names{top} : Names{own, top};
+}
+
+// Every subtree of a warden, from the top down and not without end.
+Names find_trees(const std::string& mount_point) {
+    constexpr std::size_t kMostDirectories = 20'000;
+    Names trees;
+    Names others{mount_point};
+    for (std::size_t index = 0; index < std::min(others.size(), kMostDirectories); ++index) {
+        for (const std::string& child : children_of(others[index])) {
+            (is_tree_name(child.substr(child.rfind('/') + 1)) ? trees : others).push_back(child);
+        }
+    }
+    return trees;
+}
+
+// It is ours, and no living warden holds the lock.
+bool is_stale(const Fd& tree) {
+    struct stat status{};
+    return ::fstat(tree.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+           ::flock(tree.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Readable when memory has run out in the cgroup or above it.
+Result<Fd> watch_memory(const std::string& path) {
+    Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    BJ_TRY(const Fd control, open_control(path + "/memory.oom_control", O_RDONLY));
+    const std::string order = fmt::format("{} {}", event.get(), control.get());
+    BJ_TRY_VOID(write_control(path + "/cgroup.event_control", order));
+    return event;
 }
 
 }  // namespace
 
 JarCgroup::~JarCgroup() {
     // What cannot be removed now is removed with the whole tree.
-    [[maybe_unused]] const Result<void> removed = remove();
+    (void)remove();
+}
+
+bool JarCgroup::out_of_memory() const {
+    // The event comes before the kill that is counted. In between the jar is full.
+    constexpr std::uint64_t kNearly = 1U << 20U;
+    std::uint64_t events = 0;
+    const bool told = ::read(oom_event_.get(), &events, sizeof(events)) > 0;
+    return told && std::ranges::any_of(cgroups_, [](const Cgroup& cgroup) {
+               const std::string memory = cgroup.path + "/memory.";
+               const std::uint64_t used = std::max(read_number(memory + "usage_in_bytes"),
+                                                   read_number(memory + "memsw.usage_in_bytes"));
+               return cgroup.has("memory.limit_in_bytes") &&
+                      (used + kNearly > read_number(memory + "limit_in_bytes") ||
+                       read_number(memory + "oom_control", "oom_kill") > 0);
+           });
+}
+
+bool JarCgroup::populated() const {
+    return std::ranges::any_of(cgroups_, [](const Cgroup& cgroup) {
+        return read_number(cgroup.path + "/cgroup.events", "populated") != 0 ||
+               !list_processes(cgroup.path).empty();
+    });
+}
+
+Result<void> JarCgroup::kill() const {
+    const auto ended = [this] { return cgroups_.empty() || kill_processes(cgroups_.front().path); };
+    if (!becomes_true(ended, std::chrono::milliseconds(500))) {
+        return fail(system_error("kill cgroup", EBUSY));
+    }
+    return {};
 }
 
 CgroupUsage JarCgroup::usage() const {
     CgroupUsage usage;
-    for (const Directory& directory : directories_) {
-        const bool one = directory.hierarchy.version == Hierarchy::Version::One;
-        const Fd& fd = directory.fd;
-        if (directory.hierarchy.has("memory")) {
-            usage.memory_peak_bytes =
-                read_number(fd, one ? "memory.max_usage_in_bytes" : "memory.peak");
-            usage.out_of_memory_kills =
-                read_keyed(fd, one ? "memory.oom_control" : "memory.events", "oom_kill");
-        }
-        if (directory.hierarchy.has("pids")) {
-            usage.processes_peak = read_number(fd, "pids.peak");
-            usage.process_limit_hits = read_keyed(fd, "pids.events", "max");
-        }
-        if (directory.hierarchy.has("cpuacct")) {
-            usage.cpu = std::chrono::nanoseconds(read_number(fd, "cpuacct.usage"));
-        }
-        if (!one && usage.cpu == Duration{}) {
-            usage.cpu = std::chrono::microseconds(read_keyed(fd, "cpu.stat", "usage_usec"));
-        }
+    for (const Cgroup& cgroup : cgroups_) {
+        add_usage(cgroup, usage);
     }
     return usage;
 }
@@ -310,101 +263,88 @@ CgroupUsage JarCgroup::usage() const {
 Result<void> JarCgroup::remove() {
     tasks_.clear();
     unified_.reset();
-    while (!directories_.empty()) {
-        if (::rmdir(directories_.back().path.c_str()) != 0 && errno != ENOENT) {
+    oom_event_.reset();
+    while (!cgroups_.empty()) {
+        if (::rmdir(cgroups_.back().path.c_str()) != 0 && errno != ENOENT) {
             return fail(system_error("rmdir cgroup"));
         }
-        directories_.pop_back();
+        cgroups_.pop_back();
     }
     return {};
 }
 
-Result<CgroupTree> CgroupTree::create(const std::vector<pid_t>& own_processes) {
-    BJ_TRY(const std::vector<Hierarchy> layout, read_layout());
-    const std::string name = std::string(kTreePrefix) + random_hex(kTreeDigits / 2);
+Result<CgroupTree> CgroupTree::create(const std::vector<pid_t>& own_processes,
+                                      std::vector<Hierarchy> layout) {
     CgroupTree tree;
+    // A process is in version 2 from birth and joins the others itself.
+    std::ranges::partition(layout, &Hierarchy::unified);
     for (const Hierarchy& hierarchy : layout) {
-        tree.add(hierarchy, name, own_processes);
+        tree.add(hierarchy, own_processes);
     }
     return tree;
 }
 
-void CgroupTree::add(const Hierarchy& hierarchy, const std::string& name,
-                     const std::vector<pid_t>& own_processes) {
-    const std::vector<std::string> parents = possible_parents(hierarchy);
-    const Hierarchy at_top = seen_from(hierarchy, parents.back());
-    for (const std::string& parent : parents) {
-        const bool last = &parent == &parents.back();
-        Hierarchy seen = seen_from(hierarchy, parent);
-        if (!last && (lacks_limits(seen, at_top) || is_kept_by_systemd(seen, parent))) {
-            continue;
+void CgroupTree::add(const Hierarchy& hierarchy, const std::vector<pid_t>& own_processes) {
+    constexpr int kAttempts = 10;
+    for (const std::string& place : places_for(hierarchy)) {
+        std::string path;
+        Result<Fd> lock = fail(system_error("lock cgroup", ENOENT));
+        for (int attempt = 0; attempt < kAttempts && !lock && lock.error().sys_errno == ENOENT;
+             ++attempt) {
+            path = fmt::format("{}/{}{}", place, kTreePrefix, random_hex(kTreeDigits / 2));
+            lock = make_tree(path, hierarchy, own_processes);
         }
-        Result<Fd> made = make_tree(parent, name, seen, own_processes);
-        if (made) {
-            hierarchies_.push_back(std::move(seen));
-            paths_.push_back(parent + "/" + name);
-            locks_.push_back(std::move(*made));
+        if (lock) {
+            cgroups_.push_back(examine_cgroup(path));
+            locks_.push_back(std::move(*lock));
+            layers_ |= cgroups_.back().layers;
             return;
         }
-        problems_.push_back(made.error().describe());
+        problems_.push_back(fmt::format("{}: {}", place, lock.error().describe()));
     }
 }
 
 Result<JarCgroup> CgroupTree::make_jar(std::uint64_t jar, const execution::Limits& limits) {
-    JarCgroup cgroup;
-    for (std::size_t index = 0; index < hierarchies_.size(); ++index) {
-        const Hierarchy& hierarchy = hierarchies_[index];
-        const std::string path = fmt::format("{}/jar-{}", paths_[index], jar);
+    JarCgroup made;
+    for (const Cgroup& tree : cgroups_) {
+        if (tree.controls.empty()) {
+            continue;  // a jar would have nothing of it
+        }
+        const std::string path = fmt::format("{}/jar-{}", tree.path, jar);
         BJ_TRY(Fd directory, make_cgroup(path));
-        cgroup.directories_.push_back(
-            {.hierarchy = hierarchy, .path = path, .fd = std::move(directory)});
-        const Fd& fd = cgroup.directories_.back().fd;
-        const bool one = hierarchy.version == Hierarchy::Version::One;
-        Result<void> limited = one ? limit_version_one(fd, hierarchy, limits)
-                                   : limit_version_two(fd, hierarchy, limits);
-        if (one && limited) {
-            cgroup.tasks_.emplace_back(::openat(fd.get(), "tasks", O_WRONLY | O_CLOEXEC));
-        } else if (limited) {
-            cgroup.unified_ = Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+        made.cgroups_.push_back({.path = path, .controls = tree.controls});
+        BJ_TRY_VOID(apply_limits(made.cgroups_.back(), limits));
+        if (tree.has("cgroup.max.descendants")) {
+            made.unified_ = std::move(directory);
+            continue;
         }
-        if (!limited || (one && !cgroup.tasks_.back().valid())) {
-            return fail(limited ? system_error("open tasks") : std::move(limited).error());
+        BJ_TRY(Fd tasks, open_control(path + "/tasks", O_WRONLY));
+        made.tasks_.push_back(std::move(tasks));
+        if (tree.has("memory.oom_control")) {
+            BJ_TRY(made.oom_event_, watch_memory(path));
         }
     }
-    return cgroup;
-}
-
-std::uint32_t CgroupTree::layers() const {
-    std::uint32_t layers = 0;
-    for (const Hierarchy& hierarchy : hierarchies_) {
-        layers |= hierarchy.has("memory") ? static_cast<std::uint32_t>(Layer::MemoryLimit) : 0U;
-        layers |= hierarchy.has("pids") ? static_cast<std::uint32_t>(Layer::ProcessLimit) : 0U;
-        layers |= hierarchy.has("cpu") ? static_cast<std::uint32_t>(Layer::CpuShare) : 0U;
-    }
-    return layers;
+    return made;
 }
 
 Result<void> CgroupTree::remove() {
-    while (!paths_.empty()) {
-        if (!remove_tree(paths_.back())) {
+    while (!cgroups_.empty()) {
+        if (!remove_tree(cgroups_.back().path)) {
             return fail(system_error("remove cgroup tree", EBUSY));
         }
-        paths_.pop_back();
+        cgroups_.pop_back();
     }
-    hierarchies_.clear();
     locks_.clear();
+    layers_ = 0;
     return {};
 }
 
 std::size_t remove_stale_cgroup_trees() {
     std::size_t removed = 0;
-    const Result<std::vector<Hierarchy>> layout = read_layout();
-    if (!layout) {
-        return removed;
-    }
-    for (const Hierarchy& hierarchy : *layout) {
-        for (const std::string& parent : possible_parents(hierarchy)) {
-            removed += remove_stale_below(parent);
+    for (const Hierarchy& hierarchy : read_layout()) {
+        for (const std::string& path : find_trees(hierarchy.mount_point)) {
+            const Result<Fd> tree = open_control(path, O_RDONLY | O_DIRECTORY);
+            removed += tree && is_stale(*tree) && remove_tree(path) ? 1U : 0U;
         }
     }
     return removed;

@@ -1,0 +1,193 @@
+#include "isolation/cgroupfs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <ranges>
+#include <sstream>
+
+#include "isolation/warden_messages.h"
+
+namespace belljar::isolation {
+namespace {
+
+constexpr Bytes kFileLimit = mebibytes(1);
+constexpr std::array<std::string_view, 5> kVersionOne{"memory", "pids", "cpu", "cpuacct", "blkio"};
+constexpr std::array<std::string_view, 8> kCounters{
+    "cpu.stat",           "cpuacct.usage", "memory.peak", "memory.max_usage_in_bytes",
+    "memory.oom_control", "memory.events", "pids.peak",   "pids.events"};
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (const auto part : std::views::split(text, separator)) {
+        parts.emplace_back(part.begin(), part.end());
+    }
+    return parts;
+}
+
+struct Setting {
+    std::string_view file;
+    std::uint64_t value;
+    Layer layer{};
+};
+
+// In the order of writing.
+std::vector<Setting> settings_for(const execution::Limits& limits) {
+    const auto share = [&limits](double one_core, double lowest, double highest) {
+        return static_cast<std::uint64_t>(std::clamp(limits.cpu * one_core, lowest, highest));
+    };
+    return {
+        {"memory.max", limits.memory.count, Layer::MemoryLimit},
+        {"memory.swap.max", 0},
+        {"memory.oom.group", 1},
+        {"memory.limit_in_bytes", limits.memory.count, Layer::MemoryLimit},
+        // Memory and swap together, so nothing is left for swap; never below the one before.
+        {"memory.memsw.limit_in_bytes", limits.memory.count},
+        {"pids.max", limits.processes, Layer::ProcessLimit},
+        {"cpu.weight", share(100, 1, 10000), Layer::CpuShare},
+        {"cpu.shares", share(1024, 2, 262144), Layer::CpuShare},
+        {"io.weight", share(100, 1, 10000)},
+        {"io.bfq.weight", share(100, 1, 1000)},
+        {"blkio.weight", share(500, 10, 1000)},
+        {"blkio.bfq.weight", share(100, 1, 1000)},
+        {"cgroup.max.descendants", 0},
+    };
+}
+
+}  // namespace
+
+std::vector<Hierarchy> find_layout(std::string_view membership, const std::string& root) {
+    const auto is_cgroup = [](const std::string& path) {
+        return has_control(path + "/cgroup.procs");
+    };
+    std::vector<Hierarchy> hierarchies;
+    for (const std::string_view line : split(membership, '\n')) {
+        // 2:cpu,cpuacct:/path or, for version 2, 0::/path; the path may hold colons.
+        const auto fields = split(line, ':');
+        if (fields.size() < 3) {
+            continue;
+        }
+        const auto names = split(fields[1], ',');
+        Hierarchy found{.unified = names.empty(), .mount_point = root};
+        if (!found.unified || !is_cgroup(root)) {
+            found.mount_point += "/" + std::string(found.unified ? "unified" : names.front());
+        }
+        const auto path = line.substr(fields[0].size() + fields[1].size() + 2);
+        found.own_directory = found.mount_point + std::string(path == "/" ? "" : path);
+        // A container may see only its part of the host's hierarchy, but its path from the top.
+        if (!is_cgroup(found.own_directory)) {
+            found.own_directory = found.mount_point;
+        }
+        const bool used =
+            found.unified || std::ranges::find_first_of(names, kVersionOne) != names.end();
+        if (used && is_cgroup(found.own_directory)) {
+            hierarchies.push_back(std::move(found));
+        }
+    }
+    return hierarchies;
+}
+
+std::vector<Hierarchy> read_layout() {
+    const Result<std::string> membership = read_file("/proc/self/cgroup", kFileLimit);
+    return find_layout(membership.value_or(""), "/sys/fs/cgroup");
+}
+
+bool has_control(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+Result<Fd> open_control(const std::string& path, int access) {
+    Fd file(::open(path.c_str(), access | O_CLOEXEC));
+    if (!file.valid()) {
+        return fail(system_error("open " + path));
+    }
+    return file;
+}
+
+Result<void> write_control(const std::string& path, std::string_view value) {
+    BJ_TRY(const Fd file, open_control(path, O_WRONLY));
+    if (::write(file.get(), value.data(), value.size()) < 0) {
+        return fail(system_error("write " + path));
+    }
+    return {};
+}
+
+std::vector<std::string> read_words(const std::string& path) {
+    std::istringstream text(read_file(path, kFileLimit).value_or(""));
+    return {std::istream_iterator<std::string>(text), {}};
+}
+
+std::uint64_t read_number(const std::string& path, std::string_view key) {
+    const std::vector<std::string> words = read_words(path);
+    const auto place = key.empty()
+                           ? words.begin()
+                           : std::ranges::next(std::ranges::find(words, key), 1, words.end());
+    return place == words.end() ? 0 : std::strtoull(place->c_str(), nullptr, 10);
+}
+
+bool Cgroup::has(std::string_view control) const {
+    return std::ranges::find(controls, control) != controls.end();
+}
+
+Cgroup examine_cgroup(const std::string& path) {
+    Cgroup found{.path = path, .controls = {kCounters.begin(), kCounters.end()}};
+    for (const Setting& setting : settings_for({})) {
+        found.controls.emplace_back(setting.file);
+        const bool there = has_control(path + "/" + found.controls.back());
+        found.layers |= there ? static_cast<std::uint32_t>(setting.layer) : 0U;
+    }
+    std::erase_if(found.controls,
+                  [&path](const std::string& name) { return !has_control(path + "/" + name); });
+    return found;
+}
+
+Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits) {
+    for (const auto& [file, value, layer] : settings_for(limits)) {
+        if (cgroup.has(file)) {
+            BJ_TRY_VOID(
+                write_control(fmt::format("{}/{}", cgroup.path, file), std::to_string(value)));
+        }
+    }
+    return {};
+}
+
+void add_usage(const Cgroup& cgroup, CgroupUsage& usage) {
+    const auto read = [&cgroup](std::string_view name, std::string_view key = {}) {
+        return cgroup.has(name) ? read_number(fmt::format("{}/{}", cgroup.path, name), key) : 0;
+    };
+    // Version 2 counts the time even where version 1 has the controller.
+    usage.cpu = std::max<Duration>({usage.cpu, std::chrono::nanoseconds(read("cpuacct.usage")),
+                                    std::chrono::microseconds(read("cpu.stat", "usage_usec"))});
+    usage.memory_peak_bytes += read("memory.peak") + read("memory.max_usage_in_bytes");
+    usage.out_of_memory_kills +=
+        read("memory.events", "oom_kill") + read("memory.oom_control", "oom_kill");
+    usage.processes_peak += read("pids.peak");
+    usage.process_limit_hits += read("pids.events", "max");
+}
+
+std::vector<pid_t> list_processes(const std::string& path) {
+    std::vector<pid_t> processes;
+    for (const std::string& word : read_words(path + "/cgroup.procs")) {
+        processes.push_back(std::atoi(word.c_str()));
+    }
+    return processes;
+}
+
+bool kill_processes(const std::string& path) {
+    if (write_control(path + "/cgroup.kill", "1")) {
+        return true;
+    }
+    const std::vector<pid_t> listed = list_processes(path);
+    for (const pid_t process : listed) {
+        if (process > 1 && process != ::getpid()) {
+            ::kill(process, SIGKILL);
+        }
+    }
+    return listed.empty();
+}
+
+}  // namespace belljar::isolation
