@@ -15,10 +15,9 @@ CgroupFacts facts_of(const isolation::Hierarchy& hierarchy) {
     const std::string& mount = hierarchy.mount_point;
     return {.unified = hierarchy.unified,
             .own_directory = hierarchy.own_directory,
-            .controllers =
-                hierarchy.unified
-                    ? isolation::read_words(hierarchy.own_directory + "/cgroup.controllers")
-                    : std::vector{mount.substr(mount.rfind('/') + 1)}};
+            .controllers = hierarchy.unified ? isolation::read_words(hierarchy.own_directory +
+                                                                     "/cgroup.controllers")
+                                             : std::vector{mount.substr(mount.rfind('/') + 1)}};
 }
 
 }  // namespace

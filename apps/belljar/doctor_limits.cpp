@@ -43,8 +43,7 @@ bool is_delegated(const CgroupFacts& hierarchy) {
         return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
     };
     return writable(hierarchy.own_directory) &&
-           (!hierarchy.unified ||
-            writable(hierarchy.own_directory + "/cgroup.subtree_control"));
+           (!hierarchy.unified || writable(hierarchy.own_directory + "/cgroup.subtree_control"));
 }
 
 Check check_layout(const HostFacts& facts) {
@@ -63,8 +62,7 @@ Check check_layout(const HostFacts& facts) {
                                     fmt::join(hierarchy.controllers, " "),
                                     is_delegated(hierarchy) ? "" : " (not writable)"));
     }
-    check.found =
-        fmt::format("{}: {}", describe_layout(facts.cgroups), fmt::join(parts, ", "));
+    check.found = fmt::format("{}: {}", describe_layout(facts.cgroups), fmt::join(parts, ", "));
     return check;
 }
 
@@ -76,16 +74,15 @@ Check check_controller(std::string name, std::string_view controller, const Host
     if (found == facts.cgroups.end()) {
         check.health = Health::Weak;
         check.found = fmt::format("no cgroup offers the {} controller to this process", controller);
-        check.fix = facts.cgroups.empty() ? "see \"cgroups\""
-                                          : delegation_fix(facts, Version::Two);
+        check.fix = facts.cgroups.empty() ? "see \"cgroups\"" : delegation_fix(facts, Version::Two);
     } else if (!is_delegated(*found)) {
         check.health = Health::Weak;
         check.found =
             fmt::format("the {} controller is there, but this process may not use it", controller);
         check.fix = delegation_fix(facts, found->unified ? Version::Two : Version::One);
     } else {
-        check.found = fmt::format("by the {} controller of cgroup v{}", controller,
-                                  found->unified ? 2 : 1);
+        check.found =
+            fmt::format("by the {} controller of cgroup v{}", controller, found->unified ? 2 : 1);
     }
     return check;
 }

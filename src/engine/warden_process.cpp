@@ -99,10 +99,10 @@ Result<std::string> find_warden() {
         return fail(system_error("readlink /proc/self/exe"));
     }
     const std::string self(path.data(), static_cast<std::size_t>(length));
-    const std::string warden = self.substr(0, self.rfind('/')) + "/belljar-warden";
+    const std::string warden = self.substr(0, self.rfind('/')) + "/belljar-keeper";
     if (::access(warden.c_str(), X_OK) != 0) {
         return fail(ErrorCode::Unavailable,
-                    "belljar-warden is not beside belljar; build or install both together");
+                    "belljar-keeper is not beside belljar; build or install all programs together");
     }
     return warden;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "isolation/cgroupfs.h"
 
 namespace belljar::isolation {
@@ -17,6 +19,7 @@ class JarCgroup {
     // Version 1 `tasks` files. The child writes "0" into each itself: the kernel then skips the
     // global lock that costs the parent milliseconds.
     [[nodiscard]] const std::vector<Fd>& tasks_files() const { return tasks_; }
+    [[nodiscard]] std::vector<Fd> take_tasks_files() { return std::exchange(tasks_, {}); }
 
     // Version 1 ends one process when memory runs out and leaves the others. This becomes readable
     // then, and out_of_memory() says whether the jar has to be ended. Invalid on version 2, where
@@ -34,7 +37,7 @@ class JarCgroup {
     Result<void> remove();
 
    private:
-    friend class CgroupTree;
+    friend class JarCgroups;
 
     std::vector<Cgroup> cgroups_;  // in the order in which a process joins them
     std::vector<Fd> tasks_;
@@ -42,35 +45,18 @@ class JarCgroup {
     Fd oom_event_;
 };
 
-// The warden's own subtree, in the cgroup it was started in or, on version 2, in the highest above
-// that it may change. Everything Belljar makes is in here, and a lock on it tells a living warden
-// from a dead one.
-class CgroupTree {
+// The subtrees that the keeper made, one in each hierarchy; jars are made in them.
+class JarCgroups {
    public:
-    // Makes the subtree in every hierarchy that can hold a limit. A hierarchy that cannot be used
-    // is left out and shows in layers(), so that the configured floor can refuse it.
-    // `own_processes` are moved aside where version 2 demands that inner cgroups hold none.
-    static Result<CgroupTree> create(const std::vector<pid_t>& own_processes,
-                                     std::vector<Hierarchy> layout = read_layout());
+    JarCgroups() = default;
+    explicit JarCgroups(const std::vector<std::string>& trees);
 
-    [[nodiscard]] Result<JarCgroup> make_jar(std::uint64_t jar, const execution::Limits& limits);
+    [[nodiscard]] Result<JarCgroup> make(std::uint64_t jar, const execution::Limits& limits) const;
     [[nodiscard]] std::uint32_t layers() const { return layers_; }  // Layer bits
-    // Why a hierarchy could not be used, one line for each attempt.
-    [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-    // Removes the subtree; every jar in it must be gone.
-    Result<void> remove();
 
    private:
-    void add(const Hierarchy& hierarchy, const std::vector<pid_t>& own_processes);
-
-    std::vector<Cgroup> cgroups_;
-    std::vector<Fd> locks_;
+    std::vector<Cgroup> trees_;
     std::uint32_t layers_ = 0;
-    std::vector<std::string> problems_;
 };
-
-// Kills what still runs in the subtrees of wardens that no longer live and removes them, wherever
-// they are, waiting up to five seconds for each. Returns how many there were.
-std::size_t remove_stale_cgroup_trees();
 
 }  // namespace belljar::isolation

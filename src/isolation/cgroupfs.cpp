@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <ranges>
 #include <sstream>
+#include <thread>
 
 #include "isolation/warden_messages.h"
 
@@ -188,6 +190,24 @@ bool kill_processes(const std::string& path) {
         }
     }
     return listed.empty();
+}
+
+Result<Fd> make_cgroup(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) != 0) {
+        return fail(system_error("mkdir cgroup"));
+    }
+    return open_control(path, O_RDONLY | O_DIRECTORY);
+}
+
+bool becomes_true(const std::function<bool()>& condition, Duration patience) {
+    const TimePoint deadline = Clock::now() + patience;
+    while (!condition()) {
+        if (Clock::now() > deadline) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
 }
 
 }  // namespace belljar::isolation

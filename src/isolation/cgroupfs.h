@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ Result<void> write_control(const std::string& path, std::string_view value);
 // The first word, or the one after `key`; 0 if there is none.
 [[nodiscard]] std::uint64_t read_number(const std::string& path, std::string_view key = {});
 
+// Only its owner may open it, so that nobody else can hold a lock on it.
+[[nodiscard]] Result<Fd> make_cgroup(const std::string& path);
+
 // A cgroup, those files for limits and counters that it has, and what they make of it.
 struct Cgroup {
     std::string path{};
@@ -67,5 +71,7 @@ void add_usage(const Cgroup& cgroup, CgroupUsage& usage);
 // Version 2 ends all at once. Version 1 has no such order: whoever is listed is ended, which a fork
 // can outrun, so repeat it until this returns true.
 [[nodiscard]] bool kill_processes(const std::string& path);
+// Asks again and again, for what the kernel does a moment later.
+[[nodiscard]] bool becomes_true(const std::function<bool()>& condition, Duration patience);
 
 }  // namespace belljar::isolation

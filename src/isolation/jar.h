@@ -37,6 +37,8 @@ class Jar {
     [[nodiscard]] uid_t host_user() const { return host_user_; }
 
     [[nodiscard]] const Fd& oom_fd() const { return resources_.cgroup.oom_event(); }
+    // After oom_fd() became readable: whether it was this jar's memory.
+    [[nodiscard]] bool out_of_memory() const { return resources_.cgroup.out_of_memory(); }
 
     // Reads one report and says what to tell the server, if anything.
     Result<std::optional<WardenMessage>> on_report();

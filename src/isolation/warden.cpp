@@ -1,11 +1,8 @@
 #include "isolation/warden.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -14,17 +11,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/id.h"
-#include "jar/landlock.h"
 #include "jar/process_tree.h"
-#include "jar/surroundings.h"
 
 namespace belljar::isolation {
 namespace {
 
-constexpr std::uint32_t kLowestUser = 65536;
-constexpr auto kHandshakeTime = std::chrono::seconds(10);
 constexpr auto kFarewellTime = std::chrono::seconds(5);
 constexpr auto kCgroupRetry = std::chrono::milliseconds(2);
 
@@ -35,30 +29,6 @@ constexpr std::uint64_t kSourceMask = (1U << kSourceBits) - 1;
 
 std::uint64_t tag_of(Source source, JarId id) {
     return (id << kSourceBits) | static_cast<std::uint64_t>(source);
-}
-
-// Where the warden attaches an image of the system, in a mount namespace of its own. Any directory
-// that exists everywhere and that neither warden nor jars use.
-constexpr const char* kImagePlace = "/mnt";
-constexpr Bytes kSmallestImage = mebibytes(8);
-
-Result<ConfigureMessage> receive_configuration(const Fd& server) {
-    pollfd entry{.fd = server.get(), .events = POLLIN, .revents = 0};
-    const int limit = static_cast<int>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(kHandshakeTime).count());
-    if (::poll(&entry, 1, limit) != 1) {
-        return fail(system_error("no configuration arrived", ETIMEDOUT));
-    }
-    BJ_TRY(const Packet packet, jar::receive_packet(server));
-    BJ_TRY(const ServerMessage message, decode_server_message(packet.data));
-    const auto* configuration = std::get_if<ConfigureMessage>(&message);
-    if (configuration == nullptr || configuration->root.back() != '\0' ||
-        configuration->tools.back() != '\0' || configuration->scratch.back() != '\0' ||
-        configuration->first_user_id < kLowestUser || configuration->user_id_count == 0 ||
-        configuration->user_id_count > UINT32_MAX - 1 - configuration->first_user_id) {
-        return fail(ErrorCode::InvalidArgument, "the configuration is not usable");
-    }
-    return *configuration;
 }
 
 Result<Fd> open_signals() {
@@ -83,45 +53,36 @@ uid_t random_offset(uid_t count) {
 
 }  // namespace
 
-Result<std::unique_ptr<Warden>> Warden::create(Fd server, const Host& host, const Log& log) {
-    BJ_TRY(const ConfigureMessage configuration, receive_configuration(server));
-    std::unique_ptr<Warden> warden(new Warden(std::move(server), host, log));
-    if (host.mode == jar::Mode::Root) {
-        warden->host_.first_user = configuration.first_user_id;
-        warden->host_.user_count = configuration.user_id_count;
-    }
-    BJ_TRY_VOID(warden->prepare(configuration));
-    BJ_TRY_VOID(
-        send_message(warden->server_, ReadyMessage{.layers = warden->layers(), .mode = host.mode}));
+Result<std::unique_ptr<Warden>> Warden::create(Fd server, const Fd& keeper, const Log& log) {
+    std::unique_ptr<Warden> warden(new Warden(std::move(server), log));
+    BJ_TRY(Packet packet, jar::receive_packet(keeper));
+    BJ_TRY_VOID(warden->take_over(std::move(packet)));
+    BJ_TRY_VOID(send_message(warden->server_,
+                             ReadyMessage{.layers = warden->layers(), .mode = warden->host_.mode}));
     return warden;
 }
 
-Result<void> Warden::prepare(const ConfigureMessage& configuration) {
-    init_ = Fd(::open(host_.init.c_str(), O_PATH | O_CLOEXEC));
-    if (!init_.valid()) {
-        return fail(system_error("open belljar-init beside belljar-warden"));
+Result<void> Warden::take_over(Packet packet) {
+    if (packet.data.size() != sizeof(host_)) {
+        return fail(system_error("the keeper said nothing", ESRCH));
     }
-    if (const std::size_t stale = remove_stale_cgroup_trees(); stale > 0) {
-        log_.info("removed cgroups of an earlier life", {{"count", std::int64_t(stale)}});
+    std::memcpy(&host_, packet.data.data(), sizeof(host_));
+    if (!packet.fds.empty()) {
+        template_ = std::move(packet.fds.front());
     }
-    const std::vector<pid_t> own{::getpid(), ::getppid(),
-                                 static_cast<pid_t>(configuration.server_pid)};
-    BJ_TRY(cgroups_, CgroupTree::create(own));
-    for (const std::string& problem : cgroups_.problems()) {
-        log_.warning("a cgroup hierarchy could not be used", {{"reason", problem}});
+    std::vector<std::string> trees;
+    for (std::size_t index = 0; index < host_.tree_count; ++index) {
+        trees.emplace_back(host_.trees.at(index).data());
     }
-    epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll_.valid()) {
-        return fail(system_error("epoll_create1"));
-    }
+    cgroups_ = JarCgroups(trees);
     next_user_ = random_offset(host_.user_count);
-    landlock_abi_ = jar::find_landlock_abi();
-    can_deny_write_execute_ = jar::has_write_execute_denial();
-    tools_ = configuration.tools;
-    BJ_TRY_VOID(prepare_root(configuration));
-    prepare_workspaces(configuration);
+    init_ = Fd(::open(host_.init.data(), O_PATH | O_CLOEXEC));
+    epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+    if (!init_.valid() || !epoll_.valid()) {
+        return fail(system_error(init_.valid() ? "epoll_create1" : "open belljar-init"));
+    }
     if (host_.mode == jar::Mode::Nested) {
-        BJ_TRY(scratch_, Scratch::create(configuration.scratch.data()));
+        BJ_TRY(scratch_, Scratch::create(host_.scratch.data()));
         if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) {
             return fail(system_error("PR_SET_CHILD_SUBREAPER"));
         }
@@ -131,54 +92,17 @@ Result<void> Warden::prepare(const ConfigureMessage& configuration) {
     return watch(signals_, tag_of(Source::Signal, 0));
 }
 
-// An image is attached once, where only this process and its jars can see it.
-Result<void> Warden::prepare_root(const ConfigureMessage& configuration) {
-    if (configuration.root_is_image == 0) {
-        root_ = configuration.root;
-        return {};
-    }
-    if (host_.mode != jar::Mode::Root) {
-        return fail(ErrorCode::Unsupported, "an image as root needs belljar to start as root");
-    }
-    if (::unshare(CLONE_NEWNS) != 0 ||
-        ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-        return fail(system_error("make a mount namespace"));
-    }
-    BJ_TRY(const WorkspaceImage image, attach_image(configuration.root.data()));
-    const std::string device = "/dev/loop" + std::to_string(image.minor);
-    if (::mount(device.c_str(), kImagePlace, "erofs", MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) !=
-        0) {
-        return fail(system_error("mount the image of the root"));
-    }
-    BJ_TRY(root_, to_host_path(kImagePlace));
-    return {};
-}
-
-void Warden::prepare_workspaces(const ConfigureMessage& configuration) {
-    // A small one costs little memory and is no file system for ext4.
-    small_workspaces_ = configuration.workspace_bytes < kSmallestImage.count;
-    if (host_.mode != jar::Mode::Root || small_workspaces_) {
-        return;
-    }
-    Result<WorkspaceImages> images =
-        WorkspaceImages::create(configuration.scratch.data(), Bytes{configuration.workspace_bytes});
-    if (images) {
-        images_ = std::move(*images);
-        return;
-    }
-    // The workspace is then in memory: its size still holds, and counts against the memory limit.
-    log_.warning("workspaces are kept in memory", {{"reason", images.error().describe()}});
-}
-
 std::uint32_t Warden::layers() const {
     std::uint32_t found = cgroups_.layers() | bit(Layer::NoCapabilities) | bit(Layer::Seccomp);
-    found |= landlock_abi_ > 0 ? bit(Layer::Landlock) : 0U;
+    found |= host_.landlock_abi > 0 ? bit(Layer::Landlock) : 0U;
     found |= host_.user_count > 0 ? bit(Layer::UniqueUser) : 0U;
     if (host_.mode != jar::Mode::Nested) {
         found |= bit(Layer::Namespaces) | bit(Layer::ReadOnlyRoot);
         // In memory the workspace is limited as well, if memory itself is not limited more.
         const bool in_memory = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0;
-        found |= images_.usable() || in_memory || small_workspaces_ ? bit(Layer::DiskQuota) : 0U;
+        found |= template_.valid() || in_memory || host_.small_workspaces == 1
+                     ? bit(Layer::DiskQuota)
+                     : 0U;
     }
     return found;
 }
@@ -217,7 +141,7 @@ Result<void> Warden::run() {
         enforce_deadlines();
         remove_ended_cgroups();
     }
-    return cgroups_.remove();
+    return {};
 }
 
 Result<void> Warden::watch(const Fd& fd, std::uint64_t tag) const {
@@ -257,7 +181,7 @@ Result<void> Warden::on_server_readable() {
         return {};
     }
     const auto* order = std::get_if<KillMessage>(&message);
-    if (order == nullptr || order->reason > KillReason::Memory) {
+    if (order == nullptr || order->reason > KillReason::ServerGone) {
         return fail(ErrorCode::InvalidArgument, "a message that makes no sense now");
     }
     if (const auto found = jars_.find(order->jar); found != jars_.end()) {
@@ -292,7 +216,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     std::ranges::move(fds, spec.descriptors.begin());
     JarResources resources;
     step = Step::MakeCgroup;
-    BJ_TRY(resources.cgroup, cgroups_.make_jar(message.jar, limits_of(message)));
+    BJ_TRY(resources.cgroup, cgroups_.make(message.jar, limits_of(message)));
     spec.cgroup_files = resources.cgroup.take_tasks_files();
     step = Step::MakeWorkspace;
     BJ_TRY_VOID(make_workspace(message.jar, spec, resources));
@@ -313,8 +237,8 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     plan.mode = host_.mode;
     plan.proc = message.proc;
     plan.write_execute =
-        can_deny_write_execute_ ? message.write_execute : jar::WriteExecute::Allowed;
-    plan.landlock_abi = landlock_abi_;
+        host_.can_deny_execution == 1 ? message.write_execute : jar::WriteExecute::Allowed;
+    plan.landlock_abi = host_.landlock_abi;
     plan.own_user = host_.user_count > 0 ? 1 : 0;
     plan.memory_by_process = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0 ? 1 : 0;
     plan.host_user = next_free_user();
@@ -322,8 +246,8 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     plan.memory_bytes = message.memory_bytes;
     plan.tmp_bytes = message.tmp_bytes;
     plan.workspace_bytes = message.workspace_bytes;
-    plan.root = root_;
-    plan.tools = tools_;
+    plan.root = host_.root;
+    plan.tools = host_.tools;
     plan.command = message.command;
     return plan;
 }
@@ -332,9 +256,9 @@ Result<void> Warden::make_workspace(JarId id, jar::Spec& spec, JarResources& res
     if (host_.mode == jar::Mode::Nested) {
         spec.message.workspace = jar::WorkspaceKind::Directory;
         BJ_TRY(spec.workspace, scratch_.make(id, spec.message.host_user));
-    } else if (images_.usable()) {
+    } else if (template_.valid()) {
         spec.message.workspace = jar::WorkspaceKind::Image;
-        BJ_TRY(resources.image, images_.make());
+        BJ_TRY(resources.image, make_workspace_image(template_, host_.scratch.data()));
         spec.message.loop_minor = resources.image.minor;
     }
     return {};
@@ -355,8 +279,8 @@ void Warden::on_jar_report(JarId id) {
 }
 
 void Warden::on_out_of_memory(JarId id) {
-    if (const auto found = jars_.find(id); found != jars_.end()) {
-        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.oom_fd().get(), nullptr);
+    const auto found = jars_.find(id);
+    if (found != jars_.end() && found->second.out_of_memory()) {
         found->second.kill(KillReason::Memory);
     }
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "isolation/cgroup.h"
+#include "isolation/host_message.h"
 #include "isolation/jar.h"
 #include "isolation/scratch.h"
 #include "isolation/warden_messages.h"
@@ -21,33 +22,25 @@ namespace belljar::isolation {
 // that to every process at once, and the warden has to outlive the server.
 inline constexpr int kKeeperGone = SIGUSR1;
 
-// How this process came to be, decided by the keeper.
-struct Host {
-    jar::Mode mode = jar::Mode::Root;
-    // The user ids that jars may have; none: every jar has ours, which is 0 in a user namespace.
-    uid_t first_user = 0;
-    uid_t user_count = 0;
-    std::string init{};  // path of belljar-init
-};
+// The descriptors that the warden's program is started with.
+inline constexpr int kServerSocket = 3;
+inline constexpr int kKeeperSocket = 4;
 
 // The privileged process: makes jars on request, watches their clocks, reports their ends. One
 // thread, one epoll loop, no parsing beyond fixed structures. When the server is gone it kills
 // every jar, removes their cgroups, and ends.
 class Warden {
    public:
-    // Reads the server's ConfigureMessage, makes the cgroup subtree and answers with ReadyMessage.
-    static Result<std::unique_ptr<Warden>> create(Fd server, const Host& host, const Log& log);
+    // Reads the keeper's HostMessage and answers the server with ReadyMessage.
+    static Result<std::unique_ptr<Warden>> create(Fd server, const Fd& keeper, const Log& log);
 
     // Until the server closes its end.
     Result<void> run();
 
    private:
-    Warden(Fd server, const Host& host, const Log& log)
-        : server_(std::move(server)), host_(host), log_(log) {}
+    Warden(Fd server, const Log& log) : server_(std::move(server)), log_(log) {}
 
-    Result<void> prepare(const ConfigureMessage& configuration);
-    Result<void> prepare_root(const ConfigureMessage& configuration);
-    void prepare_workspaces(const ConfigureMessage& configuration);
+    Result<void> take_over(Packet packet);
     [[nodiscard]] std::uint32_t layers() const;
     Result<void> watch(const Fd& fd, std::uint64_t tag) const;
     [[nodiscard]] int wait_milliseconds() const;
@@ -68,19 +61,14 @@ class Warden {
     void tell_server(const Message& message);
 
     Fd server_;
-    Host host_;
+    HostMessage host_{};
     const Log& log_;
     Fd epoll_;
     Fd signals_;
-    Fd init_;  // the program that closes a jar from inside
-    CgroupTree cgroups_;
-    WorkspaceImages images_;
+    Fd init_;      // the program that closes a jar from inside
+    Fd template_;  // of workspaces; invalid: they are kept in memory
+    JarCgroups cgroups_;
     Scratch scratch_;
-    jar::HostPath root_{};
-    jar::HostPath tools_{};
-    std::uint32_t landlock_abi_ = 0;
-    bool can_deny_write_execute_ = false;
-    bool small_workspaces_ = false;
     std::map<JarId, Jar> jars_;
     std::vector<Jar> ended_;  // reaped, cgroup still to be removed
     std::set<uid_t> users_in_use_;

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "base/bytes.h"
 #include "base/fd.h"
@@ -19,34 +16,17 @@ struct WorkspaceImage {
     std::uint32_t minor = 0;
 };
 
-// The same for a file that is there, read-only.
-[[nodiscard]] Result<WorkspaceImage> attach_image(const std::string& path);
+enum class LoopAccess { ReadOnly, ReadWrite };
 
-// Makes workspaces of one size with a hard limit: who writes more gets ENOSPC, and what is written
-// counts against the disk and not against memory.
-class WorkspaceImages {
-   public:
-    WorkspaceImages() = default;
-    WorkspaceImages(WorkspaceImages&& other) noexcept { *this = std::move(other); }
-    WorkspaceImages& operator=(WorkspaceImages&& other) noexcept;
-    WorkspaceImages(const WorkspaceImages&) = delete;
-    WorkspaceImages& operator=(const WorkspaceImages&) = delete;
-    ~WorkspaceImages() { stop_mkfs(); }
+// Another process may take the free device between the question and its use: tries again then.
+[[nodiscard]] Result<WorkspaceImage> attach_loop(const Fd& file, LoopAccess access);
 
-    // Starts mkfs for the template in `directory` and does not wait for it.
-    static Result<WorkspaceImages> create(const std::string& directory, Bytes size);
+// A file without a name, in a directory that may be anybody's.
+[[nodiscard]] Result<Fd> make_nameless_file(const std::string& directory, Bytes size);
 
-    [[nodiscard]] bool usable() const { return template_.valid(); }
-    // A copy of the template, empty and of its own.
-    [[nodiscard]] Result<WorkspaceImage> make();
-
-   private:
-    Result<void> await_template();
-    void stop_mkfs();
-
-    std::string directory_;
-    Fd template_;
-    pid_t mkfs_ = 0;  // running, if not 0
-};
+// A workspace with a hard limit: who writes more gets ENOSPC, and what is written counts against
+// the disk and not against memory. `pattern` is an empty file system, of which this is a copy.
+[[nodiscard]] Result<WorkspaceImage> make_workspace_image(const Fd& pattern,
+                                                          const std::string& directory);
 
 }  // namespace belljar::isolation

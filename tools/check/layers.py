@@ -14,7 +14,7 @@ LAYERS = [
     ["transport"],
     ["mcp", "api"],
     ["access"],
-    ["engine"],
+    ["engine", "keeper"],
     ["policy", "isolation", "host", "runner", "storage", "outcome", "audit"],
     ["jar"],
     ["execution", "config"],

@@ -1,4 +1,4 @@
-#include "isolation/launch_mode.h"
+#include "keeper/launch_mode.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -14,13 +14,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "jar/seqpacket.h"
 
-namespace belljar::isolation {
+namespace belljar::keeper {
 namespace {
 
 // Clear of accounts and of other wardens; used only where a container gives us the right to.
@@ -164,44 +164,42 @@ Result<jar::Mode> choose_mode(std::string_view wanted) {
     return fail(ErrorCode::Unsupported, "the launch mode is not possible here");
 }
 
-Result<Host> enter_own_namespaces(const Fd& keeper) {
+Result<void> enter_own_namespaces(const Fd& keeper) {
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
         return fail(system_error("unshare CLONE_NEWUSER"));
     }
     const std::byte ready{1};
     BJ_TRY_VOID(jar::send_packet(keeper, std::span(&ready, 1), {}));
-    BJ_TRY(const Packet answer, jar::receive_packet(keeper));
-    Host host{.mode = jar::Mode::Rootless, .first_user = 1, .user_count = 0};
-    if (answer.data.size() != sizeof(host.user_count)) {
+    BJ_TRY(const jar::Packet answer, jar::receive_packet(keeper));
+    if (answer.data.empty()) {
         return fail(system_error("the keeper gave no ids", ESRCH));
     }
-    std::memcpy(&host.user_count, answer.data.data(), sizeof(host.user_count));
     if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0) {
         return fail(system_error("setresuid"));
     }
-    return host;
+    return {};
 }
 
-Result<void> give_ids(pid_t warden, const Fd& socket) {
-    BJ_TRY(const Packet ready, jar::receive_packet(socket));
+Result<UserIds> give_ids(pid_t warden, const Fd& socket) {
+    BJ_TRY(const jar::Packet ready, jar::receive_packet(socket));
     if (ready.data.empty()) {
         return fail(system_error("the warden is gone", ESRCH));
     }
-    const uid_t count = map_subordinate_ids(warden);
-    if (count == 0) {
+    const UserIds ids{.first = 1, .count = map_subordinate_ids(warden)};
+    if (ids.count == 0) {
         BJ_TRY_VOID(write_map(warden, "setgroups", "deny"));
         BJ_TRY_VOID(write_map(warden, "gid_map", "0 " + std::to_string(::getegid()) + " 1\n"));
         BJ_TRY_VOID(write_map(warden, "uid_map", "0 " + std::to_string(::geteuid()) + " 1\n"));
     }
-    return jar::send_packet(socket, std::as_bytes(std::span(&count, 1)), {});
+    const std::byte proceed{1};
+    BJ_TRY_VOID(jar::send_packet(socket, std::span(&proceed, 1), {}));
+    return ids;
 }
 
-Host nested_host() {
+UserIds ids_of_nested() {
     const bool may_change = has_capability(CAP_SETUID) && has_capability(CAP_SETGID) &&
                             has_capability(CAP_CHOWN) && has_capability(CAP_KILL);
-    return {.mode = jar::Mode::Nested,
-            .first_user = kFirstNestedUser,
-            .user_count = may_change ? kNestedUsers : 0};
+    return {.first = kFirstNestedUser, .count = may_change ? kNestedUsers : 0};
 }
 
-}  // namespace belljar::isolation
+}  // namespace belljar::keeper

@@ -1,0 +1,88 @@
+#include "keeper/workspace_template.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "isolation/workspace_image.h"
+
+namespace belljar::keeper {
+namespace {
+
+constexpr const char* kMkfs = "/usr/sbin/mkfs.ext4";
+constexpr std::uint64_t kBytesPerInode = 8192;
+constexpr std::uint64_t kMostInodes = 262'144;
+
+[[noreturn]] void become_mkfs(const Fd& file, Bytes size) {
+    const std::uint64_t inodes =
+        std::clamp<std::uint64_t>(size.count / kBytesPerInode, 64, kMostInodes);
+    std::array<std::string, 13> words{"mkfs.ext4",
+                                      "-q",
+                                      "-F",
+                                      "-b",
+                                      "4096",
+                                      "-O",
+                                      "^has_journal,^resize_inode,^metadata_csum",
+                                      "-m",
+                                      "0",
+                                      "-E",
+                                      "nodiscard,lazy_itable_init=1",
+                                      "-N" + std::to_string(inodes),
+                                      "/proc/self/fd/" + std::to_string(file.get())};
+    std::vector<char*> arguments;
+    for (std::string& word : words) {
+        arguments.push_back(word.data());
+    }
+    arguments.push_back(nullptr);
+    char* const environment[] = {nullptr};
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
+    ::fcntl(file.get(), F_SETFD, 0);
+    ::execve(kMkfs, arguments.data(), environment);
+    ::_exit(127);
+}
+
+}  // namespace
+
+Result<WorkspaceTemplate> WorkspaceTemplate::start(const std::string& directory, Bytes size) {
+    if (::access("/dev/loop-control", R_OK | W_OK) != 0 || ::access(kMkfs, X_OK) != 0) {
+        return fail(system_error("loop devices and mkfs.ext4 are needed"));
+    }
+    BJ_TRY(Fd file, isolation::make_nameless_file(directory, size));
+    const pid_t mkfs = ::fork();
+    if (mkfs < 0) {
+        return fail(system_error("fork"));
+    }
+    if (mkfs == 0) {
+        become_mkfs(file, size);
+    }
+    return WorkspaceTemplate(std::move(file), mkfs);
+}
+
+WorkspaceTemplate::WorkspaceTemplate(WorkspaceTemplate&& other) noexcept
+    : file_(std::move(other.file_)), mkfs_(std::exchange(other.mkfs_, 0)) {}
+
+WorkspaceTemplate::~WorkspaceTemplate() {
+    if (mkfs_ > 0) {
+        ::kill(mkfs_, SIGKILL);
+        ::waitpid(mkfs_, nullptr, 0);
+    }
+}
+
+Result<Fd> WorkspaceTemplate::take() {
+    int status = 0;
+    const pid_t ended = ::waitpid(std::exchange(mkfs_, 0), &status, 0);
+    if (ended < 0 || status != 0) {
+        return fail(system_error("mkfs.ext4 failed", EIO));
+    }
+    return std::move(file_);
+}
+
+}  // namespace belljar::keeper

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace belljar::keeper {
+
+// An empty ext4 file system in a file without a name, of which every workspace is a copy.
+class WorkspaceTemplate {
+   public:
+    // Starts mkfs in `directory` and does not wait for it.
+    static Result<WorkspaceTemplate> start(const std::string& directory, Bytes size);
+
+    WorkspaceTemplate(WorkspaceTemplate&& other) noexcept;
+    WorkspaceTemplate& operator=(WorkspaceTemplate&&) = delete;
+    WorkspaceTemplate(const WorkspaceTemplate&) = delete;
+    WorkspaceTemplate& operator=(const WorkspaceTemplate&) = delete;
+    ~WorkspaceTemplate();
+
+    // The file, once mkfs has ended well.
+    Result<Fd> take();
+
+   private:
+    WorkspaceTemplate(Fd file, pid_t mkfs) : file_(std::move(file)), mkfs_(mkfs) {}
+
+    Fd file_;
+    pid_t mkfs_ = 0;  // 0 once it was waited for
+};
+
+}  // namespace belljar::keeper
