@@ -1,0 +1,311 @@
+#include "attack_suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+
+#include "attack_posture.h"
+#include "attack_processes.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "outcome/result_json.h"
+
+namespace belljar::apps {
+namespace {
+
+using asio::experimental::awaitable_operators::operator&&;
+using execution::RunRequest;
+using execution::RunResult;
+using execution::Status;
+
+constexpr Duration kTimeToGo = std::chrono::seconds(5);
+constexpr Duration kPause = std::chrono::milliseconds(10);
+constexpr std::size_t kLongestSeen = 300;
+
+std::string shorten(std::string text) {
+    if (text.size() > kLongestSeen) {
+        text.resize(kLongestSeen);
+        text += "...";
+    }
+    return text;
+}
+
+// What an attack says of itself: {"held": true, "seen": "..."}.
+struct GuestWord {
+    bool held = false;
+    std::string seen{};
+};
+
+GuestWord read_word(const RunResult& run) {
+    const Result<json::value> value = parse_json(run.result_json.value_or("null"));
+    if (!value || !value->is_object()) {
+        return {.seen = "it did not say what it found"};
+    }
+    const json::value* held = value->get_object().if_contains("held");
+    const json::value* seen = value->get_object().if_contains("seen");
+    return {.held = held != nullptr && held->is_bool() && held->get_bool(),
+            .seen = seen != nullptr && seen->is_string() ? std::string(seen->get_string()) : ""};
+}
+
+// How a run ended, in a few words.
+std::string describe_end(const RunResult& run) {
+    std::string text = fmt::format("status {}", execution::name_of(run.status));
+    if (run.signal) {
+        text += fmt::format(", signal {}", *run.signal);
+    } else if (run.exit_code.value_or(0) != 0) {
+        text += fmt::format(", exit code {}", *run.exit_code);
+    }
+    if (run.error) {
+        text += fmt::format(" ({}: {})", run.error->type, run.error->message);
+    }
+    return text;
+}
+
+bool uses_word(const Attack& attack, const RunResult& run) {
+    return attack.conduct.word == Word::Needed && run.status == Status::Ok;
+}
+
+std::string describe(const Attack& attack, const Trial& trial) {
+    std::vector<std::string> parts;
+    for (const Result<RunResult>& run : trial.runs) {
+        std::string part = !run                      ? run.error().message
+                           : uses_word(attack, *run) ? read_word(*run).seen
+                                                     : describe_end(*run);
+        if (std::ranges::find(parts, part) == parts.end()) {
+            parts.push_back(std::move(part));
+        }
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string fault_of_run(const Attack& attack, const Result<RunResult>& run) {
+    if (!run) {
+        const bool refused = attack.conduct.upload == Upload::Hostile &&
+                             run.error().code == ErrorCode::InvalidArgument;
+        return refused ? "" : fmt::format("could not be tried: {}", run.error().describe());
+    }
+    if (!attack.conduct.statuses.contains(run->status)) {
+        return "ended with " + describe_end(*run);
+    }
+    if (!uses_word(attack, *run)) {
+        return "";
+    }
+    const GuestWord word = read_word(*run);
+    return word.held ? "" : word.seen;
+}
+
+}  // namespace
+
+void AttackSuite::stop() {
+    stopped_ = true;
+    for (const engine::CancellationPtr& cancellation : std::exchange(running_, {})) {
+        cancellation->request();
+    }
+}
+
+Task<Result<void>> AttackSuite::run(std::vector<const Attack*> attacks,
+                                    std::function<void(Finding)> on_finding) {
+    for (const Attack* attack : attacks) {
+        Finding finding = co_await try_attack(attack);
+        if (stopped_) {
+            co_return fail(ErrorCode::Cancelled, "stopped before every attack was tried");
+        }
+        on_finding(std::move(finding));
+    }
+    co_return Result<void>{};
+}
+
+Task<Finding> AttackSuite::try_attack(const Attack* attack) {
+    if (!attack->not_applicable.empty()) {
+        co_return Finding{.attack = attack,
+                          .verdict = Verdict::NotApplicable,
+                          .seen = "not applicable: " + attack->not_applicable};
+    }
+    const TimePoint start = Clock::now();
+    const Trial trial = co_await stage(attack);
+    std::vector<std::string> faults = find_faults(*attack, trial);
+    std::string left = co_await await_quiet();
+    if (!left.empty()) {
+        faults.push_back(std::move(left));
+    }
+    Finding finding{.attack = attack, .wall = Clock::now() - start};
+    if (faults.empty()) {
+        finding.verdict = Verdict::Held;
+        finding.seen = shorten(describe(*attack, trial));
+        co_return finding;
+    }
+    const std::string layer = missing_layer(*attack);
+    finding.verdict = layer.empty() ? Verdict::Broken : Verdict::KnownGap;
+    finding.seen = shorten(fmt::format("{}", fmt::join(faults, "; ")));
+    if (!layer.empty()) {
+        finding.seen = fmt::format("known gap: {} missing; {}", layer, finding.seen);
+    }
+    co_return finding;
+}
+
+// The first layer that the attack is known to need and that this installation lacks.
+std::string AttackSuite::missing_layer(const Attack& attack) const {
+    const std::vector<std::string>& missing = runtime_.isolation().missing;
+    for (const std::string& layer : attack.needs) {
+        if (std::ranges::find(missing, layer) != missing.end()) {
+            return layer;
+        }
+        if (layer == "root" && mode_ != "root") {
+            return "root mode";
+        }
+    }
+    return "";
+}
+
+std::vector<std::string> AttackSuite::find_faults(const Attack& attack, const Trial& trial) {
+    std::vector<std::string> faults;
+    std::string said;
+    bool complete = true;
+    for (const Run& run : trial.runs) {
+        if (std::string fault = fault_of_run(attack, run); !fault.empty()) {
+            faults.push_back(std::move(fault));
+        }
+        complete = complete && run.has_value();
+        said += run ? to_text(outcome::to_json(*run)) : run.error().describe();
+    }
+    if (attack.conduct.judge != nullptr && complete) {
+        if (std::string fault = attack.conduct.judge(trial); !fault.empty()) {
+            faults.push_back(std::move(fault));
+        }
+    }
+    std::ranges::move(outside_.find_damage(said), std::back_inserter(faults));
+    return faults;
+}
+
+Task<Trial> AttackSuite::stage(const Attack* attack) {
+    Trial trial{.token = random_hex(8)};
+    trial.limits = runtime_.engine().info().default_limits;
+    const execution::Limits maximum = runtime_.engine().info().maximum_limits;
+    trial.limits.timeout = std::min(attack->conduct.timeout, maximum.timeout);
+    trial.limits.memory = std::min(attack->conduct.memory, maximum.memory);
+    const std::uint64_t before = own_memory("VmHWM");
+    switch (attack->conduct.staging) {
+        case Staging::Alone:
+            co_await run_alone(attack, &trial);
+            break;
+        case Staging::InTurn:
+            co_await run_in_turn(attack, &trial);
+            break;
+        case Staging::Pair:
+            co_await run_pair(attack, &trial);
+            break;
+        case Staging::Watched:
+            co_await run_watched(attack, &trial);
+            break;
+        case Staging::Crowded:
+            co_await run_crowded(attack, &trial);
+            break;
+    }
+    trial.memory_growth = own_memory("VmHWM") - before;
+    co_return trial;
+}
+
+Task<void> AttackSuite::run_alone(const Attack* attack, Trial* trial) {
+    Run run = co_await run_guest(attack, trial, "first", nullptr);
+    trial->runs.push_back(std::move(run));
+}
+
+Task<void> AttackSuite::run_in_turn(const Attack* attack, Trial* trial) {
+    for (const char* role : {"first", "second"}) {
+        Rendezvous rendezvous(1, [this, trial] {
+            trial->users.push_back(find_guest_user(outside_.list_jar_processes()));
+        });
+        Run run = co_await run_guest(attack, trial, role, &rendezvous);
+        trial->runs.push_back(std::move(run));
+    }
+}
+
+Task<void> AttackSuite::run_pair(const Attack* attack, Trial* trial) {
+    Rendezvous rendezvous(2, [] {});
+    auto [first, second] = co_await (run_guest(attack, trial, "first", &rendezvous) &&
+                                     run_guest(attack, trial, "second", &rendezvous));
+    trial->runs.push_back(std::move(first));
+    trial->runs.push_back(std::move(second));
+}
+
+Task<void> AttackSuite::run_watched(const Attack* attack, Trial* trial) {
+    Rendezvous rendezvous(1, [this, trial] {
+        trial->posture = examine_posture(outside_.list_jar_processes(), runtime_.isolation());
+    });
+    Run run = co_await run_guest(attack, trial, "first", &rendezvous);
+    trial->runs.push_back(std::move(run));
+}
+
+Task<void> AttackSuite::run_crowded(const Attack* attack, Trial* trial) {
+    auto [run, beside] = co_await (run_guest(attack, trial, "first", nullptr) && run_neighbour());
+    trial->runs.push_back(std::move(run));
+    trial->beside.push_back(std::move(beside));
+}
+
+RunRequest AttackSuite::make_request(const Attack& attack, const Trial& trial,
+                                     std::string_view role) const {
+    json::object told = outside_.told();
+    const std::vector<std::string>& missing = runtime_.isolation().missing;
+    told["missing"] = json::array(missing.begin(), missing.end());
+    told["limits"] = outcome::to_json(trial.limits);
+    told["role"] = role;
+    told["token"] = trial.token;
+    RunRequest request{.code = attack.program,
+                       .timeout = trial.limits.timeout,
+                       .memory = trial.limits.memory,
+                       .arguments = {to_text(told)}};
+    for (auto& [name, content] : attack_support_files()) {
+        request.files.emplace(name, content);
+    }
+    if (attack.conduct.upload == Upload::Hostile) {
+        request.files.emplace("../../x-" + trial.token, "out");
+    }
+    return request;
+}
+
+Task<AttackSuite::Run> AttackSuite::run_guest(const Attack* attack, const Trial* trial,
+                                              std::string role, Rendezvous* rendezvous) {
+    engine::LiveStreams live;
+    if (rendezvous != nullptr) {
+        BJ_CO_TRY(live, rendezvous->join());
+    }
+    const auto cancellation = std::make_shared<engine::Cancellation>();
+    running_.push_back(cancellation);
+    Run run = co_await runtime_.engine().execute_live(make_request(*attack, *trial, role),
+                                                      cancellation, std::move(live));
+    std::erase(running_, cancellation);
+    if (rendezvous != nullptr) {
+        rendezvous->give_up();
+    }
+    co_return run;
+}
+
+Task<AttackSuite::Run> AttackSuite::run_neighbour() {
+    RunRequest request{.code = "sum(number * number for number in range(100000))"};
+    const auto cancellation = std::make_shared<engine::Cancellation>();
+    running_.push_back(cancellation);
+    Run run = co_await runtime_.engine().execute(std::move(request), cancellation);
+    std::erase(running_, cancellation);
+    co_return run;
+}
+
+Task<std::string> AttackSuite::await_quiet() {
+    const TimePoint deadline = Clock::now() + kTimeToGo;
+    std::vector<ProcessEntry> left = outside_.list_jar_processes();
+    asio::steady_timer timer(runtime_.io());
+    while (!left.empty() && Clock::now() < deadline) {
+        timer.expires_after(kPause);
+        boost::system::error_code ignored;
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        left = outside_.list_jar_processes();
+    }
+    co_return left.empty() ? "" : fmt::format("left behind: {}", left.front().name);
+}
+
+}  // namespace belljar::apps
