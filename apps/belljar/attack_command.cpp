@@ -54,6 +54,15 @@ config::Settings prepare_settings(const config::Settings& settings, const std::s
     return prepared;
 }
 
+// What attacks may need and do not find here: layers, and the mode that gives a jar most.
+std::vector<std::string> list_missing(const AttackReport& report) {
+    std::vector<std::string> missing = report.isolation.missing;
+    if (report.mode != "root") {
+        missing.emplace_back("root");
+    }
+    return missing;
+}
+
 void show_progress(const Finding& finding, std::size_t number, std::size_t count) {
     fmt::print(stderr, "{:>3}/{} {:<24} {:<9} {:6.2f} s\n", number, count, finding.attack->name,
                name_of(finding.verdict), to_seconds(finding.wall));
@@ -64,10 +73,12 @@ Result<AttackReport> attack_installation(const config::Settings& settings,
     const std::string secret = Outside::plant_secret();
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(prepare_settings(settings, secret), LogLevel::Error));
-    AttackReport report{.mode = name_mode(runtime->isolation()), .isolation = runtime->isolation()};
+    AttackReport report{.version = BELLJAR_VERSION,
+                        .mode = name_mode(runtime->isolation()),
+                        .isolation = runtime->isolation()};
     BJ_TRY_VOID(runtime->drop_privileges());
     BJ_TRY(const std::unique_ptr<Outside> outside, Outside::create(secret));
-    AttackSuite suite(*runtime, *outside, report.mode);
+    AttackSuite suite(*runtime, *outside, list_missing(report));
     const auto keep = [&report, &attacks](Finding finding) {
         report.findings.push_back(std::move(finding));
         show_progress(report.findings.back(), report.findings.size(), attacks.size());

@@ -184,7 +184,7 @@ std::string render_json(const AttackReport& report) {
     }
     json::object summary = to_json(count(report.findings, ""));
     summary["classes"] = std::move(classes);
-    return to_text(json::object{{"version", BELLJAR_VERSION},
+    return to_text(json::object{{"version", report.version},
                                 {"mode", report.mode},
                                 {"isolation", outcome::to_json(report.isolation)},
                                 {"held", !report.broken()},

@@ -4,13 +4,14 @@
 #include <string_view>
 #include <vector>
 
-#include "attack_suite.h"
+#include "attack_verdict.h"
 #include "execution/result.h"
 
 namespace belljar::apps {
 
 // The findings of one suite and the installation they are about.
 struct AttackReport {
+    std::string version{};
     std::string mode{};  // root, rootless or nested
     execution::Isolation isolation{};
     std::vector<Finding> findings{};

@@ -1,7 +1,6 @@
 #include "attack_suite.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -12,6 +11,7 @@
 
 #include "attack_posture.h"
 #include "attack_processes.h"
+#include "attack_verdict.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "outcome/result_json.h"
@@ -21,84 +21,9 @@ namespace {
 
 using asio::experimental::awaitable_operators::operator&&;
 using execution::RunRequest;
-using execution::RunResult;
-using execution::Status;
 
 constexpr Duration kTimeToGo = std::chrono::seconds(5);
 constexpr Duration kPause = std::chrono::milliseconds(10);
-constexpr std::size_t kLongestSeen = 300;
-
-std::string shorten(std::string text) {
-    if (text.size() > kLongestSeen) {
-        text.resize(kLongestSeen);
-        text += "...";
-    }
-    return text;
-}
-
-// What an attack says of itself: {"held": true, "seen": "..."}.
-struct GuestWord {
-    bool held = false;
-    std::string seen{};
-};
-
-GuestWord read_word(const RunResult& run) {
-    const Result<json::value> value = parse_json(run.result_json.value_or("null"));
-    if (!value || !value->is_object()) {
-        return {.seen = "it did not say what it found"};
-    }
-    const json::value* held = value->get_object().if_contains("held");
-    const json::value* seen = value->get_object().if_contains("seen");
-    return {.held = held != nullptr && held->is_bool() && held->get_bool(),
-            .seen = seen != nullptr && seen->is_string() ? std::string(seen->get_string()) : ""};
-}
-
-// How a run ended, in a few words.
-std::string describe_end(const RunResult& run) {
-    std::string text = fmt::format("status {}", execution::name_of(run.status));
-    if (run.signal) {
-        text += fmt::format(", signal {}", *run.signal);
-    } else if (run.exit_code.value_or(0) != 0) {
-        text += fmt::format(", exit code {}", *run.exit_code);
-    }
-    if (run.error) {
-        text += fmt::format(" ({}: {})", run.error->type, run.error->message);
-    }
-    return text;
-}
-
-bool uses_word(const Attack& attack, const RunResult& run) {
-    return attack.conduct.word == Word::Needed && run.status == Status::Ok;
-}
-
-std::string describe(const Attack& attack, const Trial& trial) {
-    std::vector<std::string> parts;
-    for (const Result<RunResult>& run : trial.runs) {
-        std::string part = !run                      ? run.error().message
-                           : uses_word(attack, *run) ? read_word(*run).seen
-                                                     : describe_end(*run);
-        if (std::ranges::find(parts, part) == parts.end()) {
-            parts.push_back(std::move(part));
-        }
-    }
-    return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-std::string fault_of_run(const Attack& attack, const Result<RunResult>& run) {
-    if (!run) {
-        const bool refused = attack.conduct.upload == Upload::Hostile &&
-                             run.error().code == ErrorCode::InvalidArgument;
-        return refused ? "" : fmt::format("could not be tried: {}", run.error().describe());
-    }
-    if (!attack.conduct.statuses.contains(run->status)) {
-        return "ended with " + describe_end(*run);
-    }
-    if (!uses_word(attack, *run)) {
-        return "";
-    }
-    const GuestWord word = read_word(*run);
-    return word.held ? "" : word.seen;
-}
 
 }  // namespace
 
@@ -129,58 +54,15 @@ Task<Finding> AttackSuite::try_attack(const Attack* attack) {
     }
     const TimePoint start = Clock::now();
     const Trial trial = co_await stage(attack);
-    std::vector<std::string> faults = find_faults(*attack, trial);
+    Evidence evidence{.faults = find_faults(*attack, trial),
+                      .damage = outside_.find_damage(everything_said(trial))};
     std::string left = co_await await_quiet();
     if (!left.empty()) {
-        faults.push_back(std::move(left));
+        evidence.damage.push_back(std::move(left));
     }
-    Finding finding{.attack = attack, .wall = Clock::now() - start};
-    if (faults.empty()) {
-        finding.verdict = Verdict::Held;
-        finding.seen = shorten(describe(*attack, trial));
-        co_return finding;
-    }
-    const std::string layer = missing_layer(*attack);
-    finding.verdict = layer.empty() ? Verdict::Broken : Verdict::KnownGap;
-    finding.seen = shorten(fmt::format("{}", fmt::join(faults, "; ")));
-    if (!layer.empty()) {
-        finding.seen = fmt::format("known gap: {} missing; {}", layer, finding.seen);
-    }
+    Finding finding = conclude(*attack, trial, evidence, missing_);
+    finding.wall = Clock::now() - start;
     co_return finding;
-}
-
-// The first layer that the attack is known to need and that this installation lacks.
-std::string AttackSuite::missing_layer(const Attack& attack) const {
-    const std::vector<std::string>& missing = runtime_.isolation().missing;
-    for (const std::string& layer : attack.needs) {
-        if (std::ranges::find(missing, layer) != missing.end()) {
-            return layer;
-        }
-        if (layer == "root" && mode_ != "root") {
-            return "root mode";
-        }
-    }
-    return "";
-}
-
-std::vector<std::string> AttackSuite::find_faults(const Attack& attack, const Trial& trial) {
-    std::vector<std::string> faults;
-    std::string said;
-    bool complete = true;
-    for (const Run& run : trial.runs) {
-        if (std::string fault = fault_of_run(attack, run); !fault.empty()) {
-            faults.push_back(std::move(fault));
-        }
-        complete = complete && run.has_value();
-        said += run ? to_text(outcome::to_json(*run)) : run.error().describe();
-    }
-    if (attack.conduct.judge != nullptr && complete) {
-        if (std::string fault = attack.conduct.judge(trial); !fault.empty()) {
-            faults.push_back(std::move(fault));
-        }
-    }
-    std::ranges::move(outside_.find_damage(said), std::back_inserter(faults));
-    return faults;
 }
 
 Task<Trial> AttackSuite::stage(const Attack* attack) {

@@ -7,32 +7,19 @@
 #include "attack_catalog.h"
 #include "attack_outside.h"
 #include "attack_rendezvous.h"
+#include "attack_verdict.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "runtime.h"
 
 namespace belljar::apps {
 
-enum class Verdict {
-    Held,
-    Broken,
-    KnownGap,       // it succeeded, and the isolation names the layer that is missing
-    NotApplicable,  // nothing of what it attacks exists
-};
-
-// What came of one attack.
-struct Finding {
-    const Attack* attack = nullptr;  // of the catalogue, which outlives this
-    Verdict verdict = Verdict::Broken;
-    std::string seen{};
-    Duration wall{};
-};
-
 // Tries attacks one after the other against one installation. Borrows both; on the I/O thread.
 class AttackSuite {
    public:
-    AttackSuite(Runtime& runtime, Outside& outside, std::string mode)
-        : runtime_(runtime), outside_(outside), mode_(std::move(mode)) {}
+    // `missing` are the layers that this installation lacks, as needs of attacks name them.
+    AttackSuite(Runtime& runtime, Outside& outside, std::vector<std::string> missing)
+        : runtime_(runtime), outside_(outside), missing_(std::move(missing)) {}
 
     // Calls `on_finding` after each. Cancelled if stop() was called meanwhile.
     Task<Result<void>> run(std::vector<const Attack*> attacks,
@@ -57,12 +44,10 @@ class AttackSuite {
 
     [[nodiscard]] execution::RunRequest make_request(const Attack& attack, const Trial& trial,
                                                      std::string_view role) const;
-    [[nodiscard]] std::string missing_layer(const Attack& attack) const;
-    [[nodiscard]] std::vector<std::string> find_faults(const Attack& attack, const Trial& trial);
 
     Runtime& runtime_;
     Outside& outside_;
-    std::string mode_;
+    std::vector<std::string> missing_;
     bool stopped_ = false;
     std::vector<engine::CancellationPtr> running_;
 };
