@@ -258,8 +258,9 @@ Result<void> Outside::listen_loopback() {
 void Outside::remember_shared_files() {
     std::array<char, PATH_MAX> python{};
     const bool known = ::realpath("/usr/bin/python3", python.data()) != nullptr;
-    for (const std::string& path : {std::string(known ? python.data() : ""), find_c_library(),
-                                    engine::find_warden().value_or("")}) {
+    for (const std::string& path :
+         {std::string(known ? python.data() : ""), find_c_library(),
+          engine::find_warden().value_or(""), std::string("/usr/lib/os-release")}) {
         Result<std::string> content = read_file(path, kLargestSharedFile);
         if (!path.empty() && content) {
             shared_files_.push_back({.path = path, .content = std::move(*content)});

@@ -19,7 +19,6 @@
 namespace belljar::apps {
 namespace {
 
-using asio::experimental::awaitable_operators::operator&&;
 using execution::RunRequest;
 
 constexpr Duration kTimeToGo = std::chrono::seconds(5);
@@ -109,6 +108,7 @@ Task<void> AttackSuite::run_in_turn(const Attack* attack, Trial* trial) {
 }
 
 Task<void> AttackSuite::run_pair(const Attack* attack, Trial* trial) {
+    using asio::experimental::awaitable_operators::operator&&;
     Rendezvous rendezvous(2, [] {});
     auto [first, second] = co_await (run_guest(attack, trial, "first", &rendezvous) &&
                                      run_guest(attack, trial, "second", &rendezvous));
@@ -125,6 +125,7 @@ Task<void> AttackSuite::run_watched(const Attack* attack, Trial* trial) {
 }
 
 Task<void> AttackSuite::run_crowded(const Attack* attack, Trial* trial) {
+    using asio::experimental::awaitable_operators::operator&&;
     auto [run, beside] = co_await (run_guest(attack, trial, "first", nullptr) && run_neighbour());
     trial->runs.push_back(std::move(run));
     trial->beside.push_back(std::move(beside));

@@ -12,13 +12,14 @@ READ_IMPLIES_EXEC, AT_FDCWD = 0x0400000, -100
 attempts = Attempts()
 buffer = ctypes.create_string_buffer(256)
 me = os.getpid()
-clock = (ctypes.c_int64 * 2)(1, 0)
+impossible = (ctypes.c_int64 * 2)(1, -1)  # a time that no clock can be set to
 
+# Arguments that would do no harm if the call were let through.
 CALLS = [
     ("bpf", 0, bytes(128), 128),
     ("perf_event_open", bytes(128), 0, -1, -1, 0),
     ("userfaultfd", 1),
-    ("kexec_load", 0, 0, 0, 0), ("kexec_file_load", -1, -1, 0, 0, 0),
+    ("kexec_load", 0, 0, 0, -1), ("kexec_file_load", -1, -1, 0, 0, 0),
     ("init_module", 0, 0, b""), ("finit_module", -1, b"", 0), ("delete_module", b"belljar", 0),
     ("add_key", b"user", b"belljar", b"x", 1, -3), ("request_key", b"user", b"belljar", 0, -3),
     ("keyctl", 0, -3, 0), ("keyctl", 0, -4, 1), ("keyctl", 1, 0),
@@ -29,8 +30,8 @@ CALLS = [
     ("quotactl_fd", 0, 0x80000100, 0, buffer),
     ("swapon", b"/tmp/none", 0), ("swapoff", b"/tmp/none"), ("acct", b"/tmp/none"),
     ("reboot", 0, 0, 0, 0), ("vhangup",),
-    ("settimeofday", clock, 0), ("clock_settime", 0, clock), ("sethostname", b"x", 1),
-    ("setdomainname", b"x", 1),
+    ("settimeofday", impossible, 0), ("clock_settime", 0, impossible),
+    ("sethostname", b"x", -1), ("setdomainname", b"x", -1),
     ("ptrace", 0, 0, 0, 0), ("ptrace", 16, me, 0, 0),
     ("process_vm_readv", me, buffer, 0, buffer, 0, 0),
     ("process_vm_writev", me, buffer, 0, buffer, 0, 0),

@@ -27,7 +27,10 @@ def readable(path):
         return False
 
 
-files = [path for path in given["shared_files"] if readable(path)]
+# Where a write comes through, it shall hit text that nobody depends on.
+HARMLESS = ["/usr/lib/os-release", os.path.join(os.path.dirname(os.__file__), "this.py")]
+targets = [path for path in HARMLESS if readable(path)]
+files = [path for path in given["shared_files"] if readable(path)] + targets
 
 
 def digest():
@@ -87,7 +90,7 @@ def write_through_crypto():
 
 before = digest()
 if first:
-    for path in files:
+    for path in targets:
         write_through_mem(path)
         write_through_pipe(path)
     write_through_crypto()

@@ -5,7 +5,7 @@ import os
 import socket
 import tempfile
 
-from attempt import Attempts, answer, first, given, lacks, wait_for_other
+from attempt import Attempts, answer, first, given, host_name, lacks, wait_for_other
 from kernel import syscall
 
 PLACES = [os.getcwd(), tempfile.gettempdir(), "/dev/shm", "/var/tmp", "/run", "/dev/mqueue"]
@@ -49,7 +49,7 @@ def look():
 
 
 (leave if first else look)()
-if socket.gethostname() == given["host_name"] and not lacks("namespaces"):
+if socket.gethostname() == host_name and not lacks("namespaces"):
     attempts.note("the host's name")
 if not wait_for_other():  # whoever looks at our user from outside
     attempts.note("nobody looked from outside")

@@ -1,5 +1,5 @@
 # class: Escape
-# tries: write to every read-only place: create, open, truncate, rename, chmod
+# tries: write to every read-only place: create, open, truncate, link, chmod
 # expects: refused; the host's files keep their bytes
 import os
 
@@ -8,6 +8,7 @@ from attempt import Attempts, given
 FOLDERS = ["/", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/bin", "/lib", "/etc", "/dev",
            "/proc", "/sys", "/var", "/root", "/home", "/run", "/opt", "/srv", "/boot", "/tools",
            "/servers", "/skills"]
+# Nothing here destroys what it could change: sizes, rights and times are set to what they are.
 attempts = Attempts()
 
 
@@ -16,16 +17,15 @@ def try_folder(folder):
     attempts.call(f"create in {folder}", os.open, name, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     attempts.call(f"mkdir in {folder}", os.mkdir, name + "-folder")
     attempts.call(f"symlink in {folder}", os.symlink, "/", name + "-link")
-    attempts.call(f"rename {folder}", os.rename, folder, name, also=(16, 18, 22))
-    attempts.call(f"chmod {folder}", os.chmod, folder, 0o777)
+    attempts.call(f"chmod {folder}", os.chmod, folder, os.stat(folder).st_mode & 0o7777)
 
 
 def try_file(path):
     for flags in (os.O_RDWR, os.O_WRONLY, os.O_WRONLY | os.O_APPEND):
         attempts.open(path, flags)
     attempts.call(f"truncate {path}", os.truncate, path, os.stat(path).st_size)
-    attempts.call(f"unlink {path}", os.rename, path, path + "-moved")
-    attempts.call(f"utime {path}", os.utime, path)
+    attempts.call(f"link {path}", os.link, path, f"{path}-{given['token']}")
+    attempts.call(f"utime {path}", os.utime, path, (os.stat(path).st_atime, os.stat(path).st_mtime))
     attempts.call(f"xattr {path}", os.setxattr, path, "user.belljar", b"x")
 
 

@@ -17,6 +17,10 @@ REFUSALS = frozenset({
     errno.ENODEV, errno.ENXIO, errno.ELOOP})
 
 
+# Names that a jar may have as well as its host tell nothing.
+host_name = given["host_name"] if given["host_name"] not in ("jar", "localhost") else ""
+
+
 def lacks(layer):
     """Whether this installation says itself that it has no such layer."""
     return layer in given["missing"]

@@ -5,7 +5,7 @@ In a jar such a detour leads nowhere: the command sees the jar, as the program i
 
 import os
 
-from attempt import Attempts, given, lacks
+from attempt import Attempts, given, host_name, lacks
 
 SECRET = "belljar" + "-secret-"
 
@@ -15,7 +15,7 @@ def check_identity(attempts, popen):
     if user == "0" or (user == str(given["server_user"]) and not lacks("unique_user")):
         attempts.note(f"runs as user {user} of the host")
     name = popen("cat /proc/sys/kernel/hostname; uname -n").read()
-    if given["host_name"] and given["host_name"] in name.split() and not lacks("namespaces"):
+    if host_name in name.split() and not lacks("namespaces"):
         attempts.note("sees the host's name")
 
 
