@@ -29,11 +29,20 @@ struct RunOptions {
     std::vector<std::string> arguments{};
 };
 
+struct AttackOptions {
+    enum class Deed { Try, List };
+
+    Deed deed = Deed::Try;
+    std::vector<std::string> only{};  // names; empty for all
+    OutputForm form = OutputForm::Text;
+};
+
 // Each returns the exit code of the program. Problems are said on standard error.
 int serve(const config::Loaded& loaded);
 int speak_mcp(const config::Loaded& loaded);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
+int attack(const config::Loaded& loaded, const AttackOptions& options);
 
 // "belljar: message", one per line of the error.
 void complain(const Error& error);

@@ -16,6 +16,7 @@
 
 namespace {
 
+using belljar::apps::AttackOptions;
 using belljar::apps::OutputForm;
 using belljar::apps::RunOptions;
 
@@ -28,6 +29,8 @@ struct CommandLine {
     RunOptions run;
     std::string run_timeout;
     std::string run_memory;
+    AttackOptions attack;
+    bool list_attacks = false;
     bool json = false;
 };
 
@@ -121,6 +124,17 @@ void add_run(CLI::App& app, CommandLine& line) {
         "125 if Belljar itself could not.");
 }
 
+void add_attack(CLI::App& app, CommandLine& line) {
+    CLI::App* attack = app.add_subcommand("attack", "Try to break out of this installation's jars");
+    attack->add_option("--only", line.attack.only, "Only the attack of this name; may be repeated");
+    attack->add_flag("--list", line.list_attacks, "Show the attacks instead of trying them");
+    attack->add_flag("--json", line.json, "For programs");
+    attack->footer(
+        "Exit code: 0 if everything held, 1 if something was broken, 125 if Belljar could "
+        "not try.\nA known gap names the layer that is missing here; it is not counted "
+        "as broken.");
+}
+
 void add_others(CLI::App& app, CommandLine& line) {
     app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
     CLI::App* doctor = app.add_subcommand("doctor", "Check this host and say how to fix it");
@@ -160,6 +174,11 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("doctor")) {
         return belljar::apps::examine_host(*loaded, form);
     }
+    if (app.got_subcommand("attack")) {
+        line.attack.form = form;
+        line.attack.deed = line.list_attacks ? AttackOptions::Deed::List : AttackOptions::Deed::Try;
+        return belljar::apps::attack(*loaded, line.attack);
+    }
     if (app.got_subcommand("run")) {
         line.run.form = form;
         if (!line.run_timeout.empty()) {
@@ -188,6 +207,7 @@ int main(int argument_count, char** arguments) {
     add_config(app, line);
     add_serve(app, line);
     add_run(app, line);
+    add_attack(app, line);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

@@ -20,7 +20,8 @@ namespace belljar::isolation {
 namespace {
 
 constexpr Bytes kFileLimit = mebibytes(1);
-constexpr std::array<std::string_view, 5> kVersionOne{"memory", "pids", "cpu", "cpuacct", "blkio"};
+constexpr std::array<std::string_view, 6> kVersionOne{"memory",  "pids",  "cpu",
+                                                      "cpuacct", "blkio", "hugetlb"};
 constexpr std::array<std::string_view, 8> kCounters{
     "cpu.stat",           "cpuacct.usage", "memory.peak", "memory.max_usage_in_bytes",
     "memory.oom_control", "memory.events", "pids.peak",   "pids.events"};
@@ -58,6 +59,11 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"io.bfq.weight", share(100, 1, 1000)},
         {"blkio.weight", share(500, 10, 1000)},
         {"blkio.bfq.weight", share(100, 1, 1000)},
+        // Huge pages are the host's own store, which no other limit counts.
+        {"hugetlb.2MB.max", 0},
+        {"hugetlb.1GB.max", 0},
+        {"hugetlb.2MB.limit_in_bytes", 0},
+        {"hugetlb.1GB.limit_in_bytes", 0},
         {"cgroup.max.descendants", 0},
     };
 }

@@ -22,7 +22,7 @@ struct Hierarchy {
     std::string mount_point{};
     std::string own_directory{};
     // What jars use of version 2. Each cgroup says for itself which of them it offers.
-    std::vector<std::string> controllers{"memory", "pids", "cpu", "io"};
+    std::vector<std::string> controllers{"memory", "pids", "cpu", "io", "hugetlb"};
 };
 
 // The hierarchies that jars use, out of the text of /proc/self/cgroup and what is mounted below
