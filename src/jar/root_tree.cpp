@@ -140,8 +140,17 @@ struct Device {
 constexpr std::array<Device, 5> kDevices{
     {{"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}}};
 
-// The node is checked after it was opened: whoever could swap the host's file for another kind of
-// node gains nothing.
+// A node of the jar's own: locks and watches on the host's would be seen in every jar.
+Result<void> make_device(const Fd& dev, const Device& device) {
+    if (::mknodat(dev.get(), device.name, S_IFCHR | 0666, makedev(1, device.minor)) != 0 ||
+        ::fchmodat(dev.get(), device.name, 0666, 0) != 0) {
+        return fail(named_error("mknod", device.name));
+    }
+    return {};
+}
+
+// Only the host's root can make nodes. The one shown is checked after it was opened: whoever could
+// swap the host's file for another kind of node gains nothing.
 Result<void> show_device(const Fd& dev, const Device& device) {
     BJ_TRY(const Fd node, clone_mount(std::string("/dev/") + device.name,
                                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Depth::ThisMount));
@@ -280,14 +289,15 @@ Result<void> mount_dev(const Fd& root, const Spec& spec) {
                            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
     BJ_TRY_VOID(attach_mount(mount, root, "dev"));
     for (const Device& device : kDevices) {
-        BJ_TRY_VOID(show_device(mount, device));
+        BJ_TRY_VOID(spec.message.mode == Mode::Root ? make_device(mount, device)
+                                                    : show_device(mount, device));
     }
     BJ_TRY_VOID(make_link(mount, "fd", "/proc/self/fd"));
     BJ_TRY_VOID(make_link(mount, "stdin", "/proc/self/fd/0"));
     BJ_TRY_VOID(make_link(mount, "stdout", "/proc/self/fd/1"));
     BJ_TRY_VOID(make_link(mount, "stderr", "/proc/self/fd/2"));
     BJ_TRY_VOID(mount_guest_tmpfs(mount, "shm", spec));
-    // The devices and /dev/shm below stay writable.
+    // What is written to a device goes to no file; /dev/shm below stays writable.
     return set_mount_attributes(mount, MOUNT_ATTR_RDONLY, Depth::ThisMount);
 }
 

@@ -45,7 +45,7 @@ CALLS = [
     ("setns", 0, 0), ("chroot", b"/"), ("mount", 0, 0, 0, 0, 0), ("umount2", b"/tmp/none", 0),
     ("pivot_root", b"/", b"/"), ("fsopen", b"tmpfs", 0),
     ("sched_setscheduler", 0, 1, (ctypes.c_int * 1)(1)),
-    ("setresuid", 0, 0, 0), ("setgroups", 0, 0),
+    ("setgroups", 0, 0),
 ]
 for name, *arguments in CALLS:
     if exists(name):
