@@ -80,7 +80,8 @@ Result<isolation::ReadyMessage> shake_hands(const Fd& socket, const WardenOption
     }
     BJ_TRY(const isolation::Packet packet, jar::receive_packet(socket));
     if (packet.data.empty()) {
-        return fail(ErrorCode::Unavailable, "the warden ended at once; its log line says why");
+        return fail(ErrorCode::Unavailable,
+                    "the warden ended at once; its log line says why, `belljar doctor` what to do");
     }
     BJ_TRY(const isolation::WardenMessage message, isolation::decode_warden_message(packet.data));
     const auto* ready = std::get_if<isolation::ReadyMessage>(&message);

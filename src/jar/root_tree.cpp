@@ -213,6 +213,10 @@ Result<Fd> open_workspace_image(const Spec& spec) {
         return fail(system_error("mknod"));
     }
     BJ_TRY(Fd mount, make_filesystem("ext4", {{"source", kImage}}, kLocked));
+    // mkfs puts it there for fsck, which never runs on it. A new workspace is empty.
+    if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {
+        return fail(system_error("remove lost+found"));
+    }
     BJ_TRY_VOID(give_to_guest(mount, spec));
     return mount;
 }

@@ -47,7 +47,8 @@ RunResult full_result() {
                   .memory_peak_bytes = UINT64_MAX,
                   .disk_written_bytes = 2,
                   .processes_peak = 3},
-        .isolation = {.grade = "standard", .tier = "kernel", .missing = {"seccomp"}}};
+        .isolation = {
+            .grade = "standard", .tier = "kernel", .mode = "root", .missing = {"landlock"}}};
 }
 
 TEST(ResultJson, HasEveryMemberOfTheRecord) {
@@ -136,8 +137,10 @@ TEST(ResultJson, SaysTheNestedMembers) {
     EXPECT_EQ(value.at("usage").at("memory_peak_bytes").as_uint64(), UINT64_MAX);
     EXPECT_EQ(value.at("usage").at("disk_written_bytes").as_uint64(), 2U);
     EXPECT_EQ(value.at("usage").at("processes_peak").as_uint64(), 3U);
-    EXPECT_EQ(value.at("isolation"),
-              parse_json(R"({"grade":"standard","tier":"kernel","missing":["seccomp"]})").value());
+    EXPECT_EQ(
+        value.at("isolation"),
+        parse_json(R"({"grade":"standard","tier":"kernel","mode":"root","missing":["landlock"]})")
+            .value());
 }
 
 TEST(ResultJson, IsTheSameAfterParsing) {

@@ -20,8 +20,8 @@ CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 NS_GET_USERNS, NS_GET_PARENT, NS_GET_OWNER_UID = 0xB701, 0xB702, 0xB704
 # What kernels add to mount options by their own choice.
 OPTIONS_OF_THE_KERNEL = {"relatime", "inode64", "inode32", "seclabel"}
-# File systems of the host's own, which may have any option.
-OF_THE_HOST = {"devtmpfs", "ext4", "xfs", "btrfs", "f2fs", "zfs"}
+# And what they take from their build or their own settings.
+CHOSEN_BY_THE_KERNEL = re.compile(r"(redirect_dir|index|nfs_export|metacopy|xino|uuid)=")
 DEVICES = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
 RLIMITS = {
     "Max core file size": resource.RLIMIT_CORE, "Max open files": resource.RLIMIT_NOFILE,
@@ -113,7 +113,8 @@ def creator_of_user_namespace(pid):
 
 
 def options_of(text, user):
-    options = [option for option in text.split(",") if option not in OPTIONS_OF_THE_KERNEL]
+    options = [option for option in text.split(",") if option not in OPTIONS_OF_THE_KERNEL
+               and not CHOSEN_BY_THE_KERNEL.match(option)]
     return ",".join(sorted(option.replace(str(user), "JAR") for option in options))
 
 
@@ -126,8 +127,6 @@ def mounts_of(pid, user):
         kind, source, inner = after.split(" ", 2)
         if place in DEVICES:  # the host's, on whatever file system it keeps them
             kind, source, inner = "device", "none", ""
-        elif kind in OF_THE_HOST:
-            inner = ""
         inner = f" | {options_of(inner, user)}" if inner else ""
         spread = " propagates" if propagation else ""
         text = f"{kind} {source} {root} {options_of(options, user)}{inner}{spread}"
@@ -140,7 +139,7 @@ def descriptors_of(pid):
     found = {}
     for number in sorted(os.listdir(f"/proc/{pid}/fd"), key=int):
         target = os.readlink(f"/proc/{pid}/fd/{number}")
-        found[number] = re.sub(r":\[.*\]$", "", target)
+        found[number] = re.sub(r":\[\d+\]$", "", target)
     return found
 
 

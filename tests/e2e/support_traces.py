@@ -2,12 +2,15 @@
 
 import os
 import pathlib
+import re
 
 from support_binary import TEMPORARY
 from support_processes import (FIRST_JAR_USER, all_processes, descendants, descriptors,
                                network_namespaces)
 
 TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+# What the warden makes there as root: images of workspaces, and workspaces without namespaces.
+MADE_BY_WARDENS = re.compile(r"belljar-(scratch-)?[A-Za-z0-9]{6}")
 
 
 def mounts():
@@ -52,19 +55,32 @@ def cgroups():
     return found
 
 
+def loop_devices():
+    """Those that hold the image of a workspace."""
+    found = set()
+    for entry in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            file = entry.read_text()
+        except OSError:
+            continue  # detached while it was looked at
+        if MADE_BY_WARDENS.search(file):
+            found.add(f"/dev/{entry.parts[3]}")
+    return found
+
+
 def held_by_strangers():
-    """The cgroup trees of servers that are none of these tests: their wardens hold them open."""
+    """What wardens that are none of these tests hold open: each its cgroups, images and files."""
     ours = {process.pid for process in descendants()}
     held = set()
     for process in all_processes().values():
-        if process.name.startswith("belljar") and process.pid not in ours:
+        if process.pid not in ours:
             held.update(target for target in descriptors(process.pid).values()
-                        if "/belljar-" in target)
+                        if "/belljar-" in target or target.startswith("/dev/loop"))
     return held
 
 
 def temporary_files():
-    """Files that belong to the server's user or to a jar's, in the places for passing files."""
+    """Files of wardens, of the server's user or of a jar's, in the places for passing files."""
     found = {str(path) for path in TEMPORARY.rglob("*")}
     for place in TEMPORARY_PLACES:
         for entry in os.scandir(place):
@@ -74,7 +90,7 @@ def temporary_files():
                 continue
             # A directory of the server's user may be the data directory of another server.
             lowest = FIRST_JAR_USER if entry.is_dir(follow_symlinks=False) else FIRST_JAR_USER - 1
-            if owner >= lowest:
+            if owner >= lowest or MADE_BY_WARDENS.fullmatch(entry.name):
                 found.add(entry.path)
     return found
 
@@ -88,18 +104,18 @@ class Traces:
         self.cgroups = cgroups()
         self.networks = network_namespaces(self.processes) - {os.readlink("/proc/self/ns/net")}
         self.files = temporary_files()
+        self.loop_devices = loop_devices()
 
     def since(self, before):
         """What is here now and was not before, as sentences."""
         known = {process.identity for process in before.processes}
         found = [f"process {one}" for one in self.processes if one.identity not in known]
-        new_cgroups = self.cgroups - before.cgroups
-        if new_cgroups:
-            held = held_by_strangers()
-            new_cgroups = {path for path in new_cgroups
-                           if not any(path == one or path.startswith(one + "/") for one in held)}
-        found += [f"cgroup {path}" for path in sorted(new_cgroups)]
         found += [f"mount {line}" for line in sorted(self.mounts - before.mounts)]
         found += [f"network namespace {one}" for one in sorted(self.networks - before.networks)]
-        found += [f"file {path}" for path in sorted(self.files - before.files)]
+        paths = {"cgroup": self.cgroups - before.cgroups, "file": self.files - before.files,
+                 "loop device": self.loop_devices - before.loop_devices}
+        held = held_by_strangers() if any(paths.values()) else set()
+        for kind, new in paths.items():
+            found += [f"{kind} {path}" for path in sorted(new)
+                      if not any(path == one or path.startswith(one + "/") for one in held)]
         return found

@@ -12,7 +12,7 @@ from support_binary import GUESTS, belljar
 # "/workspace", "/tools" and so on, and what an interpreter needs of a system.
 ALWAYS_THERE = {"workspace", "data", "tmp", "usr", "proc", "dev", "etc"}
 MAY_BE_THERE = {"tools", "servers", "skills", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
-ETC = {"passwd", "group", "hosts", "nsswitch.conf", "alternatives"}
+ETC = {"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf", "alternatives"}
 DEV = {"null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr", "shm"}
 WRITABLE = {"/tmp", "/workspace", "/dev/shm"}
 DEVICES = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
@@ -99,8 +99,12 @@ for path in ("status", "maps", "environ", "root", "fd", "cmdline", "mem"):
         print("opened", path)
     except (FileNotFoundError, PermissionError):
         pass
-os.kill(1, signal.SIGKILL)
-os.kill(1, signal.SIGTERM)
+for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
+    try:
+        os.kill(1, number)
+        print("sent", number)
+    except PermissionError:
+        pass
 print("alive")
 """
     ended = belljar("run", "-", stdin=code.encode())

@@ -276,10 +276,11 @@ def test_attacks_fail(inside):
 
 def test_doctor_agrees_and_names_the_fixes(inside):
     seen = inside.belljar("doctor", "--json")
-    assert seen.returncode == 0, seen.stdout.decode() + seen.stderr.decode()
+    expected = 3 if inside.grade == "basic" else 0
+    assert seen.returncode == expected, seen.stdout.decode() + seen.stderr.decode()
     assert seen.json["isolation"] == inside.run_code("1", "--json").json["isolation"]
     for check in seen.json["checks"]:
-        assert check["status"] == "ok" or check["fix"], check
+        assert check["status"] in ("ok", "info") or check["fix"], check
     assert_nothing_left(seen)
 
 

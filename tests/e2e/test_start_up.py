@@ -65,16 +65,27 @@ def test_data_directory_is_made_private(own_server, place):
     assert sorted(os.listdir(server.data_directory)) == ["lock", "outputs", "token"]
 
 
-def test_isolation_floor_that_the_host_does_not_reach(place):
-    env = environment(BELLJAR_ISOLATION_REQUIRE="full")
+# Without namespaces more than the lowest grade cannot be had, on any host.
+@pytest.mark.parametrize("floor", ["standard", "full"])
+def test_isolation_floor_that_is_not_reached(place, floor):
+    env = environment(BELLJAR_ISOLATION_REQUIRE=floor, BELLJAR_ISOLATION_MODE="nested")
     sentence = refused("serve", "--listen", "127.0.0.1:0", "--data-dir", place / "data", env=env)
     assert "isolation.require" in sentence and "doctor" in sentence
+    assert f'"{floor}"' in sentence and '"basic"' in sentence and "namespaces" in sentence
 
 
-def test_isolation_floor_holds_for_run():
-    ended = belljar("run", "-", stdin=b"print(1)",
-                    env=environment(BELLJAR_ISOLATION_REQUIRE="full"))
+@pytest.mark.parametrize("floor", ["standard", "full"])
+def test_isolation_floor_holds_for_run(floor):
+    env = environment(BELLJAR_ISOLATION_REQUIRE=floor, BELLJAR_ISOLATION_MODE="nested")
+    ended = belljar("run", "-", stdin=b"print(1)", env=env)
     assert (ended.returncode, ended.stdout) == (125, b"")
+
+
+def test_root_has_every_layer():
+    ended = belljar("run", "--json", "-", stdin=b"print(1)",
+                    env=environment(BELLJAR_ISOLATION_REQUIRE="full"))
+    assert json.loads(ended.stdout)["isolation"] == {
+        "grade": "full", "tier": "kernel", "mode": "root", "missing": []}
 
 
 def test_server_is_not_root(server):
