@@ -152,6 +152,7 @@ struct Service {
 
 Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
                                        std::function<void()> greeting) {
+    runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
     greeting();
     co_await service->http.run();

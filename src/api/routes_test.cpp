@@ -26,7 +26,8 @@ class FakeExecutor : public engine::Executor {
         last_cancellation = std::move(cancellation);
         co_return answer;
     }
-    [[nodiscard]] engine::SandboxInfo info() const override { return {}; }
+    [[nodiscard]] engine::SandboxInfo info() const override { return {.version = "1.2.3"}; }
+    [[nodiscard]] engine::RunFigures figures() const override { return {.running = 3}; }
 
     Result<execution::RunResult> answer = execution::RunResult{
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};

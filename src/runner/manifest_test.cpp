@@ -16,7 +16,9 @@ Keys valid_keys() {
             {"bootstrap", "\"python/bootstrap.py\""},
             {"command", R"(["/usr/bin/lua", "/proc/self/fd/3"])"},
             {"environment", R"(["HOME=/workspace"])"},
-            {"probe", "\"_VERSION\""}};
+            {"self_test", "\"python/self_test.py\""},
+            {"proc", "\"processes\""},
+            {"write_execute", "\"denied\""}};
 }
 
 std::string text_of(const Keys& keys) {
@@ -51,7 +53,7 @@ TEST(Manifest, ReadsEveryKey) {
     EXPECT_EQ(manifest.runner, "lua5.4");
     EXPECT_EQ(manifest.command, (std::vector<std::string>{"/usr/bin/lua", "/proc/self/fd/3"}));
     EXPECT_EQ(manifest.environment, std::vector<std::string>{"HOME=/workspace"});
-    EXPECT_EQ(manifest.probe, "_VERSION");
+    EXPECT_NE(manifest.self_test.find("Looks at the jar from inside"), std::string::npos);
     EXPECT_NE(manifest.bootstrap.find("Runs one program inside a jar"), std::string::npos);
 }
 
@@ -65,7 +67,7 @@ TEST(Manifest, EveryKeyIsRequired) {
 }
 
 TEST(Manifest, RefusesWrongTypes) {
-    for (const std::string& key : {"language", "runner", "bootstrap", "probe"}) {
+    for (const std::string& key : {"language", "runner", "bootstrap", "self_test"}) {
         for (const std::string& value : {"1", "true", "\"\"", R"(["a"])", "{ a = 1 }"}) {
             EXPECT_NE(message_with(key, value).find(key), std::string::npos) << key << value;
         }
@@ -77,16 +79,25 @@ TEST(Manifest, RefusesWrongTypes) {
     }
 }
 
+TEST(Manifest, RefusesOtherWords) {
+    for (const std::string& key : {"proc", "write_execute"}) {
+        for (const std::string& value : {"1", "\"\"", "\"everything\"", "\"Denied\""}) {
+            EXPECT_NE(message_with(key, value).find("\"" + key + "\""), std::string::npos) << value;
+        }
+    }
+}
+
 TEST(Manifest, TheCommandIsAnAbsolutePath) {
     for (const std::string& value : {"[]", R"(["lua"])", R"(["./lua"])", R"([""])"}) {
         EXPECT_NE(message_with("command", value).find("absolute path"), std::string::npos) << value;
     }
 }
 
-TEST(Manifest, TheBootstrapIsAnEmbeddedGuestProgram) {
+TEST(Manifest, ItsProgramsAreEmbeddedGuestPrograms) {
     for (const std::string& value : {"\"no/such.py\"", "\"../runners/python.toml\"",
                                      "\"/etc/passwd\"", "\"guest/python/bootstrap.py\""}) {
         EXPECT_NE(message_with("bootstrap", value).find("no guest program"), std::string::npos);
+        EXPECT_NE(message_with("self_test", value).find("no guest program"), std::string::npos);
     }
 }
 
@@ -103,6 +114,7 @@ TEST(Runners, LoadsTheEmbeddedManifests) {
     ASSERT_FALSE(runners.all().empty());
     for (const Manifest& manifest : runners.all()) {
         EXPECT_FALSE(manifest.bootstrap.empty());
+        EXPECT_FALSE(manifest.self_test.empty());
         EXPECT_TRUE(manifest.command.front().starts_with('/'));
         for (const std::string& variable : manifest.environment) {
             EXPECT_NE(variable.find('='), std::string::npos) << variable;
