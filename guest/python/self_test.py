@@ -20,8 +20,8 @@ WRITABLE = {"/workspace", "/tmp", "/dev/shm"}
 MOUNTS = DEVICES | WRITABLE | {"/", "/dev", "/proc", "/tools", "/etc/alternatives"} | {
     f"/{name}" for name in SYSTEM}
 # Where a program that is not kept from it might leave something.
-OUTSIDE_WORKSPACE = {"/", "/dev/shm", "/etc", "/home", "/opt", "/proc/self", "/root", "/run", "/srv",
-                     "/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/var", "/var/tmp"}
+OUTSIDE_WORKSPACE = {"/", "/dev/shm", "/etc", "/home", "/opt", "/proc/self", "/root", "/run",
+                     "/srv", "/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/var", "/var/tmp"}
 CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 CAPABILITY_VERSION = 0x20080522
 PR_GET_SECCOMP, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET = 21, 39, 47, 1
