@@ -7,8 +7,8 @@
 namespace belljar::apps {
 namespace {
 
-// The first message is answered at once, programs run only after the trial run. If that fails, the
-// conversation ends.
+// The first message is answered at once; the trial run goes on beside it.
+// Programs wait for it, and if it fails the conversation ends.
 Task<void> test_jars(Runtime* runtime, transport::StdioChannel* channel, Result<void>* tested) {
     *tested = co_await runtime->engine().self_test();
     if (!*tested) {
