@@ -35,6 +35,7 @@ class EchoExecutor : public engine::Executor {
         co_return result;
     }
     [[nodiscard]] engine::SandboxInfo info() const override { return {}; }
+    [[nodiscard]] engine::RunFigures figures() const override { return {}; }
 
     int runs = 0;
 };

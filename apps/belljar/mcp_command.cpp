@@ -28,15 +28,18 @@ std::string file_uri(const std::string& path) {
 }
 
 // The first message is answered at once; the trial run goes on beside it.
-Task<void> test_jars(Runtime* runtime) {
-    const Result<void> tested = co_await runtime->engine().self_test();
-    if (!tested && tested.error().code != ErrorCode::Cancelled) {
-        runtime->log().error("the trial run failed", {{"reason", tested.error().describe()}});
+// Programs wait for it, and if it fails the conversation ends.
+Task<void> test_jars(Runtime* runtime, transport::StdioChannel* channel, Result<void>* tested) {
+    *tested = co_await runtime->engine().self_test();
+    if (!*tested) {
+        channel->stop();
     }
 }
 
-Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel) {
+Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel,
+                         const Result<void>* tested) {
     co_await channel->run();
+    BJ_CO_TRY_VOID(*tested);
     co_return runtime->check_warden();
 }
 
@@ -98,8 +101,10 @@ Result<void> try_speak(const config::Settings& settings) {
     mcp::StdioSession session(server);
     transport::StdioChannel channel(runtime->io().get_executor(), session,
                                     {.line_limit = settings.limits.body}, runtime->log());
-    runtime->tasks().spawn("trial run", test_jars(runtime.get()));
-    return runtime->run(speak(runtime.get(), &channel), [&channel] { channel.stop(); });
+    Result<void> tested;
+    runtime->engine().require_self_test();
+    runtime->tasks().spawn("trial run", test_jars(runtime.get(), &channel, &tested));
+    return runtime->run(speak(runtime.get(), &channel, &tested), [&channel] { channel.stop(); });
 }
 
 }  // namespace

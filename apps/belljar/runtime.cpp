@@ -1,5 +1,7 @@
 #include "runtime.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -7,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include "config/choice.h"
@@ -26,12 +29,41 @@ std::string mode_name(config::LaunchMode mode) {
     return "auto";
 }
 
+// The directory of approved tools without links and dots, as the warden needs it; empty if there
+// is none. A jar's user is another one, so root's own right to read it is not enough.
+Result<std::string> find_tools(const std::string& path) {
+    if (path.empty()) {
+        return path;
+    }
+    const auto refuse = [&path](std::string_view reason) {
+        return fail(ErrorCode::InvalidArgument, fmt::format("tools.path: {} {}", path, reason));
+    };
+    std::error_code error;
+    const std::string place = std::filesystem::canonical(path, error).string();
+    struct stat status{};
+    if (error || ::stat(place.c_str(), &status) != 0) {
+        return refuse("does not exist or is out of reach");
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        return refuse("is not a directory");
+    }
+    constexpr mode_t kOthersRead = S_IROTH | S_IXOTH;
+    if (::geteuid() == 0 && (status.st_mode & kOthersRead) != kOthersRead) {
+        return refuse("cannot be read by programs: chmod o+rx");
+    }
+    if (::access(place.c_str(), R_OK | X_OK) != 0) {
+        return refuse("is a directory that cannot be read");
+    }
+    return place;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
                                                  engine::OutputPlace outputs) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
+    BJ_TRY(const std::string tools, find_tools(settings.tools.path));
     BJ_TRY(const std::string program, engine::find_warden());
     BJ_TRY(engine::WardenProcess warden,
            engine::start_warden({.program = program,
@@ -41,13 +73,16 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                  .mode = mode_name(settings.isolation.mode),
                                  .workspace = settings.limits.workspace,
                                  .root = settings.isolation.root,
-                                 .tools = settings.tools.path,
+                                 .tools = tools,
                                  .scratch = settings.isolation.scratch.empty()
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners), std::move(outputs)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
+    if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
+        runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
+    }
     return runtime;
 }
 

@@ -160,6 +160,7 @@ struct Service {
 
 Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
                                        std::function<void()> greeting) {
+    runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
     greeting();
     co_await service->http.run();
@@ -173,11 +174,12 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
         "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
-        const bool unused = key.starts_with("isolation.container_") ||
+        const bool unused = key == "isolation.container_image" ||
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && entry.origin.source != config::Origin::Source::Default) {
+        if (unused && key != "tools.path" &&
+            entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});
         }

@@ -8,6 +8,7 @@ whether the program failed, and why, is decided by the kernel's word.
 
 import ast
 import base64
+import builtins
 import json
 import linecache
 import os
@@ -24,6 +25,7 @@ PATH_LIMIT = 4096
 CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+TOOLS = "/tools"
 
 
 def read_request():
@@ -46,11 +48,53 @@ def prepare(request):
     os.environ.update(request["env"])
     sys.argv = ["main.py", *request["args"]]
     sys.path.insert(0, WORKSPACE)
+    offer_tools()
+    control_imports(request["allowed_imports"])
     # What was printed before a deadline must not be lost in a buffer.
     sys.stdout.reconfigure(line_buffering=True)
     source = request["code"]
     linecache.cache[MAIN] = (len(source), None, source.splitlines(True), MAIN)
     return source
+
+
+def offer_tools():
+    """Approved modules, by their own names and as parts of a package. They hide nothing: neither
+    what the interpreter brings nor files of the program."""
+    try:
+        if not os.listdir(TOOLS):
+            return
+    except OSError:
+        return  # not every way of starting guests shows them
+    sys.path.append(TOOLS)
+    if any(os.path.exists(os.path.join(WORKSPACE, name)) for name in ("tools", "tools.py")):
+        return
+    import importlib.machinery
+    import importlib.util
+
+    package = importlib.machinery.ModuleSpec("tools", None, is_package=True)
+    package.submodule_search_locations.append(TOOLS)
+    sys.modules["tools"] = importlib.util.module_from_spec(package)
+
+
+def control_imports(allowed):
+    """Refuses all other modules to the program itself, but not to the modules that it imports.
+    This is policy for programs that mean well: one that does not gets around it, and the jar is the
+    wall."""
+    if allowed is None:
+        return
+    names = frozenset(allowed)
+    original = builtins.__import__
+    own_globals = globals()
+
+    def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
+        asking = globals if globals is not None else sys._getframe(1).f_globals
+        module = name.partition(".")[0] if isinstance(name, str) else ""
+        of_program = asking is not own_globals and asking.get("__name__") == "__main__"
+        if of_program and level == 0 and module not in names:
+            raise ImportError(f"Import '{module}' is not allowed", name=module)
+        return original(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = checked_import
 
 
 def new_main():
@@ -149,8 +193,15 @@ def describe_names(names):
 
 
 def guest_frames(trace):
+    """From the program's first frame on, and without those of checked_import()."""
     while trace is not None and trace.tb_frame.f_code.co_filename != MAIN:
         trace = trace.tb_next
+    own_file = guest_frames.__code__.co_filename
+    frame = trace
+    while frame is not None:
+        while frame.tb_next and frame.tb_next.tb_frame.f_code.co_filename == own_file:
+            frame.tb_next = frame.tb_next.tb_next
+        frame = frame.tb_next
     return trace
 
 

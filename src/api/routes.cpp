@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 
 #include "access/gate.h"
+#include "api/metrics.h"
 #include "base/json.h"
 #include "engine/run_arguments.h"
 #include "execution/error_wire.h"
@@ -69,6 +70,9 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     if (request.path == "/ready") {
         co_return is_reading(request) ? ready() : refuse_method("GET, HEAD");
     }
+    if (request.path == "/metrics") {
+        co_return is_reading(request) ? metrics() : refuse_method("GET, HEAD");
+    }
     if (request.path == "/execute") {
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
@@ -96,6 +100,11 @@ Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr 
 }
 
 HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }
+
+HttpResponse Routes::metrics() const {
+    return {.content_type = std::string(kMetricsType),
+            .body = render_metrics(executor_.info(), executor_.figures())};
+}
 
 HttpResponse Routes::ready() const {
     if (!is_ready_()) {

@@ -29,6 +29,7 @@ class Routes {
                                        engine::CancellationPtr cancellation);
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
+    [[nodiscard]] access::HttpResponse metrics() const;
 
     engine::Executor& executor_;
     std::function<bool()> is_ready_;

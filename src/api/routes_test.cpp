@@ -26,7 +26,8 @@ class FakeExecutor : public engine::Executor {
         last_cancellation = std::move(cancellation);
         co_return answer;
     }
-    [[nodiscard]] engine::SandboxInfo info() const override { return {}; }
+    [[nodiscard]] engine::SandboxInfo info() const override { return {.version = "1.2.3"}; }
+    [[nodiscard]] engine::RunFigures figures() const override { return {.running = 3}; }
 
     Result<execution::RunResult> answer = execution::RunResult{
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
@@ -93,18 +94,26 @@ TEST_F(RoutesTest, ReadyTellsWhetherWorkIsAccepted) {
     EXPECT_FALSE(error_of(response).empty());
 }
 
+TEST_F(RoutesTest, MetricsAreTextForPrometheus) {
+    const HttpResponse response = handle({.method = "GET", .path = "/metrics"});
+    EXPECT_EQ(response.status, 200U);
+    EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+    EXPECT_NE(response.body.find("\nbelljar_build_info{version=\"1.2.3\"} 1\n"), std::string::npos);
+    EXPECT_NE(response.body.find("\nbelljar_runs_running 3\n"), std::string::npos);
+}
+
 TEST_F(RoutesTest, OnlyHealthAndReadyArePublic) {
     EXPECT_TRUE(Routes::is_public({.path = "/health"}));
     EXPECT_TRUE(Routes::is_public({.path = "/ready"}));
     for (const std::string& path :
          {"/execute", "/", "", "/health/", "/Health", "/health/../execute", "//health", "/ready/x",
-          "/mcp", "/health%2f"}) {
+          "/mcp", "/health%2f", "/metrics"}) {
         EXPECT_FALSE(Routes::is_public({.path = path})) << path;
     }
 }
 
 TEST_F(RoutesTest, WrongMethodsAreToldTheRightOnes) {
-    for (const std::string& path : {"/health", "/ready"}) {
+    for (const std::string& path : {"/health", "/ready", "/metrics"}) {
         for (const std::string& method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {
             const HttpResponse response = handle({.method = method, .path = path});
             EXPECT_EQ(response.status, 405U) << method << path;

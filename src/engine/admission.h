@@ -41,6 +41,7 @@ class Admission {
     // Overloaded if the queue is full or the deadline passes; Cancelled if the caller went away.
     Task<Result<Ticket>> enter(TimePoint deadline, CancellationPtr cancellation);
     [[nodiscard]] std::size_t running() const { return running_; }
+    [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
 
    private:
     struct Waiter {

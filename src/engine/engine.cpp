@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/id.h"
+#include "base/utf8.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 
@@ -20,6 +23,21 @@ using execution::RunResult;
 constexpr Duration kWardenGrace = std::chrono::seconds(30);
 constexpr Duration kLongestWait = std::chrono::seconds(30);
 
+// The self-test gets at least this, however little programs get.
+constexpr Duration kTrialTime = std::chrono::seconds(30);
+constexpr Bytes kTrialMemory = mebibytes(256);
+
+std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& result) {
+    constexpr std::size_t kShown = 500;
+    if (result.error) {
+        return fmt::format("the trial run of {} failed: {}", manifest.language,
+                           make_valid_utf8(result.error->message.substr(0, kShown)));
+    }
+    return fmt::format("the trial run of {} ended with status {}: {}", manifest.language,
+                       execution::name_of(result.status),
+                       make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
+}
+
 }  // namespace
 
 Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -29,10 +47,14 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       runners_(std::move(runners)),
       options_(std::move(options)),
       admission_(executor, options_.admission),
-      log_(log) {}
+      log_(log),
+      trial_over_(executor) {}
 
 Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation) {
-    return execute_live(std::move(request), std::move(cancellation), LiveStreams{});
+    BJ_CO_TRY_VOID(co_await await_trial());
+    Result<RunResult> result =
+        co_await execute_live(std::move(request), std::move(cancellation), LiveStreams{});
+    co_return result;
 }
 
 Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr cancellation,
@@ -40,12 +62,14 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     Result<RunResult> result =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
     if (result) {
+        counters_.count(*result);
         log_.info("run", {{"execution_id", result->execution_id},
                           {"language", result->language},
                           {"status", execution::name_of(result->status)},
                           {"wall_seconds", to_seconds(result->usage.wall)},
                           {"cpu_seconds", to_seconds(result->usage.cpu)}});
     } else {
+        counters_.count_refusal(result.error().code);
         log_.info("run refused",
                   {{"code", name_of(result.error().code)}, {"reason", result.error().describe()}});
     }
@@ -140,22 +164,58 @@ SandboxInfo Engine::info() const {
     return info;
 }
 
+RunFigures Engine::figures() const {
+    RunFigures figures = counters_.figures();
+    figures.running = admission_.running();
+    figures.waiting = admission_.waiting();
+    return figures;
+}
+
 Task<Result<void>> Engine::self_test() {
+    Result<void> tested = co_await test_jars();
+    trial_ = tested ? Trial::Passed : Trial::Failed;
+    trial_over_.cancel();
+    co_return tested;
+}
+
+void Engine::require_self_test() {
+    trial_ = Trial::Awaited;
+    trial_over_.expires_after(kTrialTime + kWardenGrace);
+}
+
+Task<Result<void>> Engine::await_trial() {
+    if (trial_ == Trial::Awaited) {
+        boost::system::error_code ignored;
+        co_await trial_over_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    if (trial_ == Trial::NotRequired || trial_ == Trial::Passed) {
+        co_return Result<void>{};
+    }
+    co_return fail(ErrorCode::Unavailable, "jars have not passed their self-test here");
+}
+
+// Not by way of policy: what is tested are jars, and not what may be asked of them.
+RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
+    RunPlan plan{.request = {.code = manifest.self_test,
+                             .language = manifest.language,
+                             .arguments = options_.isolation.missing},
+                 .limits = options_.policy.defaults};
+    plan.limits.timeout = std::max(plan.limits.timeout, kTrialTime);
+    plan.limits.memory = std::max(plan.limits.memory, kTrialMemory);
+    return plan;
+}
+
+Task<Result<void>> Engine::test_jars() {
     for (const runner::Manifest& manifest : runners_.all()) {
-        RunRequest request{.code = manifest.probe, .language = manifest.language};
-        Result<RunResult> result =
-            co_await run(std::move(request), std::make_shared<Cancellation>(), LiveStreams{});
+        Result<RunResult> result = co_await run_in_jar(
+            plan_trial(manifest), &manifest, std::make_shared<Cancellation>(), LiveStreams{});
         BJ_CO_TRY_VOID(result);
         if (!result->success() || result->result_repr.value_or("").size() < 2) {
-            co_return fail(ErrorCode::Unavailable,
-                           fmt::format("the trial run of {} ended with status {}: {}",
-                                       manifest.language, execution::name_of(result->status),
-                                       result->stderr_stream.text.substr(0, 500)));
+            co_return fail(ErrorCode::Unavailable, failure_of_trial(manifest, *result));
         }
         const std::string& shown = *result->result_repr;
         versions_[manifest.language] = shown.substr(1, shown.size() - 2);  // without the quotes
     }
-    tested_ = true;
     co_return Result<void>{};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <string>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "engine/admission.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
+#include "engine/run_counters.h"
 #include "engine/warden_link.h"
 #include "policy/decision.h"
 #include "runner/manifest.h"
@@ -46,11 +48,21 @@ class Engine final : public Executor {
                                                     CancellationPtr cancellation, LiveStreams live);
     [[nodiscard]] SandboxInfo info() const override;
 
-    // Runs each language once in a jar and remembers its version. Work is accepted only after this.
+    [[nodiscard]] RunFigures figures() const override;
+
+    // Lets each language look at a jar from inside and remembers its version. The error says in a
+    // sentence why no jar can be trusted here.
     Task<Result<void>> self_test();
-    [[nodiscard]] bool ready() const { return tested_ && warden_.alive(); }
+    // From now on execute() waits until the self-test has passed, and refuses if it has not.
+    void require_self_test();
+    [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
 
    private:
+    enum class Trial { NotRequired, Awaited, Passed, Failed };
+
+    Task<Result<void>> await_trial();
+    Task<Result<void>> test_jars();
+    [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
@@ -65,7 +77,9 @@ class Engine final : public Executor {
     Admission admission_;
     const Log& log_;
     std::map<std::string, std::string> versions_;  // by language
-    bool tested_ = false;
+    RunCounters counters_;
+    Trial trial_ = Trial::NotRequired;
+    asio::steady_timer trial_over_;
 };
 
 }  // namespace belljar::engine

@@ -306,6 +306,94 @@ TEST_F(EngineTest, IsNotReadyIfTheTrialRunFails) {
     EXPECT_FALSE(engine.ready());
 }
 
+TEST_F(EngineTest, TheSelfTestIsToldWhatJarsLackAndHasTimeEnough) {
+    Engine::Options weak = options();
+    weak.isolation.missing = {"namespaces", "cpu_share"};
+    weak.policy = policy::policy_from({.timeout = std::chrono::milliseconds(5), .code = Bytes{1}});
+    Engine other(context.get_executor(), link, runner::Runners::create().value(), weak, log);
+    std::optional<Result<void>> tested;
+    start(test_self(&other, &tested));
+    Order order = take_order();
+    EXPECT_GE(order.message.timeout_nanoseconds, 30'000'000'000);
+    const std::string text = read_all(order.fd(GuestFd::Request), mebibytes(1)).value();
+    const json::value request = parse_json(text).value();
+    EXPECT_EQ(request.at("args"), json::value({"namespaces", "cpu_share"}));
+    EXPECT_EQ(request.at("code").as_string(), runner::Runners::create()->find("python")->self_test);
+    end(order, exited_with(1));
+}
+
+TEST_F(EngineTest, TheReasonIsTheSentenceOfTheSelfTest) {
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(
+        order.fd(GuestFd::Report),
+        R"({"error":{"type":"JarProblem","message":"The jar does not hold: it leaks."}})"));
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Stderr), "Traceback"));
+    end(order, exited_with(1));
+    ASSERT_TRUE(tested && !*tested);
+    EXPECT_EQ(tested->error().message,
+              "the trial run of python failed: The jar does not hold: it leaks.");
+}
+
+TEST_F(EngineTest, NothingRunsBeforeTheSelfTestHasPassed) {
+    engine.require_self_test();
+    start(execute(&engine, {.code = "1"}, &run));
+    EXPECT_FALSE(has_order());
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order trial = take_order();
+    EXPECT_FALSE(has_order());
+    ASSERT_TRUE(write_all(trial.fd(GuestFd::Report), R"({"repr":"'3.11.2'"})"));
+    end(trial);
+    Order order = take_order();
+    EXPECT_FALSE(run.result);
+    end(order);
+    EXPECT_TRUE(run.result && *run.result);
+    EXPECT_EQ(engine.figures().ended.size(), 1U) << "a self-test is nobody's run";
+}
+
+TEST_F(EngineTest, NothingRunsIfTheSelfTestFailed) {
+    engine.require_self_test();
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order trial = take_order();
+    start(execute(&engine, {.code = "1"}, &run));
+    end(trial, exited_with(1));
+    Caller late;
+    start(execute(&engine, {.code = "1"}, &late));
+    EXPECT_FALSE(has_order());
+    for (const Caller* caller : {&run, &late}) {
+        ASSERT_TRUE(caller->result && !*caller->result);
+        EXPECT_EQ(caller->result->error().code, ErrorCode::Unavailable);
+    }
+}
+
+TEST_F(EngineTest, CountsRunsAndRefusals) {
+    start(execute(&engine, {.code = "1", .language = "Python3"}, &run));
+    Order order = take_order();
+    Caller waiting;
+    start(execute(&engine, {.code = "1"}, &waiting));
+    Caller refused;
+    start(execute(&engine, {.code = "1"}, &refused));
+    Caller unknown;
+    start(execute(&engine, {.code = "1", .language = "a\"}\nb"}, &unknown));
+    EXPECT_EQ(engine.figures().running, 1U);
+    EXPECT_EQ(engine.figures().waiting, 1U);
+    end(order, killed_for(KillReason::Deadline));
+    Order second = take_order();
+    end(second);
+    const RunFigures figures = engine.figures();
+    EXPECT_EQ(figures.running, 0U);
+    EXPECT_EQ(figures.waiting, 0U);
+    ASSERT_EQ(figures.ended.size(), 2U);
+    EXPECT_EQ(figures.ended.at({"python", Status::Timeout}), 1U);
+    EXPECT_EQ(figures.ended.at({"python", Status::Ok}), 1U);
+    EXPECT_EQ(figures.refused.at(ErrorCode::Overloaded), 1U);
+    EXPECT_EQ(figures.refused.at(ErrorCode::Unsupported), 1U);
+    EXPECT_EQ(figures.denials.at("limits.timeout"), 1U);
+}
+
 TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
     for (const std::string_view repr : {"", "3", "''"}) {
         std::optional<Result<void>> tested;

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
+#include "engine/run_counters.h"
 #include "execution/limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
@@ -41,6 +42,7 @@ class Executor {
     virtual Task<Result<execution::RunResult>> execute(execution::RunRequest request,
                                                        CancellationPtr cancellation) = 0;
     [[nodiscard]] virtual SandboxInfo info() const = 0;
+    [[nodiscard]] virtual RunFigures figures() const = 0;
 };
 
 }  // namespace belljar::engine

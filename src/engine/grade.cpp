@@ -81,6 +81,14 @@ execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode) {
     return isolation;
 }
 
+std::vector<std::string_view> layer_names() {
+    std::vector<std::string_view> names;
+    for (const KnownLayer& known : kLayers) {
+        names.push_back(known.name);
+    }
+    return names;
+}
+
 Result<void> check_floor(const execution::Isolation& isolation, IsolationFloor floor) {
     if (rank_of(isolation.grade) >= static_cast<int>(floor)) {
         return {};

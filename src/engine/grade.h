@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "config/settings.h"
@@ -11,6 +13,9 @@ namespace belljar::engine {
 
 // What holds for every jar, in words: the grade, and each layer that a jar could have and has not.
 [[nodiscard]] execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode);
+
+// Every layer that there is, by the names that stand in `missing`.
+[[nodiscard]] std::vector<std::string_view> layer_names();
 
 // Denied, naming what is missing, if the grade is below what the operator requires.
 [[nodiscard]] Result<void> check_floor(const execution::Isolation& isolation,

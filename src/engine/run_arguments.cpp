@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/base64.h"
 
@@ -167,19 +168,60 @@ Result<void> read_files(RunRequest& request, const json::value& value) {
     return {};
 }
 
+bool is_module_name(std::string_view name) {
+    const auto fits = [](unsigned char letter) {
+        return letter >= 0x80 || letter == '_' || std::isalnum(letter) != 0;
+    };
+    return !name.empty() && name.size() <= 255 && std::ranges::all_of(name, fits);
+}
+
+// Policy for programs that mean well; what a program can reach is decided by its jar.
+Result<void> read_allowed_imports(RunRequest& request, const json::value& value) {
+    if (value.is_null()) {
+        return {};
+    }
+    if (!value.is_array()) {
+        return wrong_type("allowed_imports", "an array of module names", value);
+    }
+    if (value.get_array().size() > kMaxListed) {
+        return too_many("allowed_imports");
+    }
+    std::vector<std::string> modules;
+    for (const json::value& item : value.get_array()) {
+        BJ_TRY(std::string module, c_text("allowed_imports", item));
+        if (!is_module_name(module)) {
+            return fail(ErrorCode::InvalidArgument,
+                        "\"allowed_imports\" takes names of top-level modules such as \"math\"");
+        }
+        modules.push_back(std::move(module));
+    }
+    request.allowed_imports = std::move(modules);
+    return {};
+}
+
+// Every run is in a jar of its own, which keeps it apart at least as a container would.
+Result<void> read_use_container(RunRequest& /*request*/, const json::value& value) {
+    if (!value.is_bool() && !value.is_null()) {
+        return wrong_type("use_container", "true or false", value);
+    }
+    return {};
+}
+
 struct Argument {
     std::string_view name;
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 8> kArguments{{{"code", read_code},
-                                              {"language", read_language},
-                                              {"timeout", read_timeout},
-                                              {"memory_limit", read_memory},
-                                              {"stdin", read_stdin},
-                                              {"args", read_arguments},
-                                              {"env", read_environment},
-                                              {"files", read_files}}};
+constexpr std::array<Argument, 10> kArguments{{{"code", read_code},
+                                               {"language", read_language},
+                                               {"timeout", read_timeout},
+                                               {"memory_limit", read_memory},
+                                               {"stdin", read_stdin},
+                                               {"args", read_arguments},
+                                               {"env", read_environment},
+                                               {"files", read_files},
+                                               {"allowed_imports", read_allowed_imports},
+                                               {"use_container", read_use_container}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
 // more is refused in words; it is never silently ignored.
@@ -189,16 +231,14 @@ struct FixedArgument {
     std::string_view refusal;
 };
 
-constexpr std::array<FixedArgument, 10> kFixedArguments{
+constexpr std::array<FixedArgument, 8> kFixedArguments{
     {{"conversation_id", "null", "files that outlive a run are not available here"},
      {"conversationId", "null", "files that outlive a run are not available here"},
      {"session", "false", "sessions are not available here"},
      {"session_id", "null", "sessions are not available here"},
-     {"allowed_imports", "null", "import control is not available here"},
      {"capture_output", "true", "output is always captured"},
      {"profile", "\"standard\"", "\"standard\" is the only profile here"},
      {"network", "false", "programs have no network here"},
-     {"use_container", "false", "container runtimes are not available here"},
      {"output", "\"compact\"", "\"compact\" is the only form here"}}};
 
 Result<void> check_fixed(const FixedArgument& fixed, const json::value& value) {
@@ -222,7 +262,8 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
     }
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
-                            "memory_limit, stdin, args, env and files",
+                            "memory_limit, stdin, args, env, files, allowed_imports and "
+                            "use_container",
                             name.substr(0, 64)));
 }
 

@@ -177,22 +177,51 @@ TEST(RunArguments, ListsAreBounded) {
         variables["V" + std::to_string(index)] = "x";
         files["f" + std::to_string(index)] = "x";
     }
-    json::object all{{"code", "x"}, {"args", arguments}, {"env", variables}, {"files", files}};
+    json::object all{{"code", "x"},
+                     {"args", arguments},
+                     {"env", variables},
+                     {"files", files},
+                     {"allowed_imports", arguments}};
     EXPECT_TRUE(parse_run_arguments(all));
     arguments.emplace_back("a");
     variables["more"] = "x";
     files["more"] = "x";
     EXPECT_FALSE(parse_run_arguments({{"code", "x"}, {"args", arguments}}));
+    EXPECT_FALSE(parse_run_arguments({{"code", "x"}, {"allowed_imports", arguments}}));
     EXPECT_FALSE(parse_run_arguments({{"code", "x"}, {"env", variables}}));
     EXPECT_FALSE(parse_run_arguments({{"code", "x"}, {"files", files}}));
 }
 
+TEST(RunArguments, AllowedImportsAreNamesOfTopLevelModules) {
+    EXPECT_FALSE(request_with("\"allowed_imports\":null").allowed_imports);
+    const RunRequest request = request_with("\"allowed_imports\":[\"math\",\"_a1\",\"h\xC3\xA9\"]");
+    EXPECT_EQ(request.allowed_imports, (std::vector<std::string>{"math", "_a1", "h\xC3\xA9"}));
+    EXPECT_EQ(request_with("\"allowed_imports\":[]").allowed_imports, std::vector<std::string>{})
+        << "none at all";
+    const std::string too_long = "[\"" + std::string(256, 'a') + "\"]";
+    for (const std::string& value :
+         {std::string("\"math\""), std::string("true"), std::string("{}"), std::string("[1]"),
+          std::string("[null]"), std::string("[\"\"]"), std::string("[\"os.path\"]"),
+          std::string("[\"a b\"]"), std::string("[\"math\",\"*\"]"), std::string(R"(["a\u0000"])"),
+          too_long}) {
+        expect_invalid("\"allowed_imports\":" + value, "allowed_imports");
+    }
+}
+
+TEST(RunArguments, AContainerIsNoLessThanEveryRunHas) {
+    for (const std::string& value : {"true", "false", "null"}) {
+        request_with("\"use_container\":" + value);
+    }
+    for (const std::string& value : {"1", "\"true\"", "[]", "{}"}) {
+        expect_invalid("\"use_container\":" + value, "use_container");
+    }
+}
+
 TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
     const std::map<std::string, std::string> defaults{
-        {"conversation_id", "null"}, {"conversationId", "null"},  {"session", "false"},
-        {"session_id", "null"},      {"allowed_imports", "null"}, {"capture_output", "true"},
-        {"profile", "\"standard\""}, {"network", "false"},        {"use_container", "false"},
-        {"output", "\"compact\""}};
+        {"conversation_id", "null"}, {"conversationId", "null"}, {"session", "false"},
+        {"session_id", "null"},      {"capture_output", "true"}, {"profile", "\"standard\""},
+        {"network", "false"},        {"output", "\"compact\""}};
     for (const auto& [name, value] : defaults) {
         request_with("\"" + name + "\":" + value);
         request_with("\"" + name + "\":null");
@@ -201,16 +230,10 @@ TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
 
 TEST(RunArguments, FixedArgumentsAreRefusedOtherwise) {
     const std::map<std::string, std::vector<std::string>> refused{
-        {"conversation_id", {"\"c\"", "1"}},
-        {"conversationId", {"\"c\""}},
-        {"session", {"true", "\"false\"", "0"}},
-        {"session_id", {"\"s\""}},
-        {"allowed_imports", {"[\"os\"]"}},
-        {"capture_output", {"false", "1"}},
-        {"profile", {"\"network\"", "1"}},
-        {"network", {"true", "\"false\""}},
-        {"use_container", {"true"}},
-        {"output", {"\"full\""}}};
+        {"conversation_id", {"\"c\"", "1"}},     {"conversationId", {"\"c\""}},
+        {"session", {"true", "\"false\"", "0"}}, {"session_id", {"\"s\""}},
+        {"capture_output", {"false", "1"}},      {"profile", {"\"network\"", "1"}},
+        {"network", {"true", "\"false\""}},      {"output", {"\"full\""}}};
     for (const auto& [name, values] : refused) {
         for (const std::string& value : values) {
             const Error error = error_with("\"" + name + "\":" + value);

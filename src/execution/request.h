@@ -20,6 +20,8 @@ struct RunRequest {
     std::vector<std::string> arguments{};
     std::map<std::string, std::string> environment{};
     std::map<std::string, std::string> files{};  // path below /workspace -> content
+    // Top-level modules that the program itself may import; nothing: whatever it likes.
+    std::optional<std::vector<std::string>> allowed_imports{};
 };
 
 }  // namespace belljar::execution

@@ -40,7 +40,9 @@ constexpr std::string_view kExecuteCodeInput = R"({
           }
         ]
       }
-    }
+    },
+    "allowed_imports": {"type": "array", "items": {"type": "string"}},
+    "use_container": {"type": "boolean"}
   },
   "required": ["code"],
   "additionalProperties": false
@@ -243,6 +245,12 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
     describe(input, "files",
              "Files to put into /workspace, where the program starts: relative path to text, or to "
              "{\"base64\": \"...\"} for binary content.");
+    describe(input, "allowed_imports",
+             "Top-level modules that the program itself may import; others raise ImportError. A "
+             "check on your own code, not the fence around it. If left out, any.");
+    describe(input, "use_container",
+             "Changes nothing: every run is kept apart at least as a container would keep it; the "
+             "result says how, in isolation.tier.");
     return {.name = "execute_code",
             .title = "Run code in a sandbox",
             .description = execute_code_description(info),

@@ -65,6 +65,10 @@ std::vector<std::string> read_variables(const json::object& report) {
 }  // namespace
 
 std::string encode_guest_request(const execution::RunRequest& request) {
+    json::value imports(nullptr);
+    if (request.allowed_imports) {
+        imports = json::array(request.allowed_imports->begin(), request.allowed_imports->end());
+    }
     json::object files;
     for (const auto& [path, content] : request.files) {
         files[path] = encode_base64(content);
@@ -77,7 +81,8 @@ std::string encode_guest_request(const execution::RunRequest& request) {
         json::object{{"code", request.code},
                      {"args", json::array(request.arguments.begin(), request.arguments.end())},
                      {"env", std::move(environment)},
-                     {"files", std::move(files)}});
+                     {"files", std::move(files)},
+                     {"allowed_imports", std::move(imports)}});
 }
 
 void apply_guest_report(std::string_view report, execution::RunResult& result) {

@@ -41,12 +41,14 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
     const execution::RunRequest request{.code = "print('h\xC3\xA9')\n",
                                         .arguments = {"a", "", "b c"},
                                         .environment = {{"KEY", "value=1"}},
-                                        .files = {{"d/x.bin", std::string("\0\xFF", 2)}}};
+                                        .files = {{"d/x.bin", std::string("\0\xFF", 2)}},
+                                        .allowed_imports = std::vector<std::string>{"math"}};
     const json::value value = parse_json(encode_guest_request(request)).value();
     EXPECT_EQ(value.at("code").as_string(), "print('h\xC3\xA9')\n");
     EXPECT_EQ(value.at("args"), json::value({"a", "", "b c"}));
     EXPECT_EQ(value.at("env").at("KEY").as_string(), "value=1");
     EXPECT_EQ(value.at("files").at("d/x.bin").as_string(), "AP8=");
+    EXPECT_EQ(value.at("allowed_imports"), json::value(json::array{"math"}));
 }
 
 TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
@@ -55,6 +57,7 @@ TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
     EXPECT_TRUE(value.at("args").as_array().empty());
     EXPECT_TRUE(value.at("env").as_object().empty());
     EXPECT_TRUE(value.at("files").as_object().empty());
+    EXPECT_TRUE(value.at("allowed_imports").is_null());
 }
 
 TEST(GuestRequest, OneArgumentIsStillAList) {

@@ -71,7 +71,8 @@ Result<Manifest> read_table(const toml::table& table) {
     BJ_TRY(manifest.bootstrap, guest_program(bootstrap));
     BJ_TRY(manifest.command, texts(table, "command"));
     BJ_TRY(manifest.environment, texts(table, "environment"));
-    BJ_TRY(manifest.probe, required_text(table, "probe"));
+    BJ_TRY(const std::string self_test, required_text(table, "self_test"));
+    BJ_TRY(manifest.self_test, guest_program(self_test));
     BJ_TRY(const bool masked, choice(table, "proc", "processes", "masked"));
     BJ_TRY(const bool denied, choice(table, "write_execute", "allowed", "denied"));
     manifest.proc = masked ? ProcView::Masked : ProcView::ProcessesOnly;

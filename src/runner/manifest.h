@@ -25,7 +25,9 @@ struct Manifest {
     std::vector<std::string> environment{};
     ProcView proc = ProcView::ProcessesOnly;
     WriteExecute write_execute = WriteExecute::Denied;
-    std::string probe{};  // an expression of the language whose value is its version
+    // Text of a program in the language that fails with a sentence unless the jar around it holds,
+    // and whose value is the language's version. Its arguments name layers that jars lack here.
+    std::string self_test{};
 };
 
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view name, std::string_view text);

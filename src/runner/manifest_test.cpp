@@ -16,7 +16,7 @@ Keys valid_keys() {
             {"bootstrap", "\"python/bootstrap.py\""},
             {"command", R"(["/usr/bin/lua", "/proc/self/fd/3"])"},
             {"environment", R"(["HOME=/workspace"])"},
-            {"probe", "\"_VERSION\""},
+            {"self_test", "\"python/self_test.py\""},
             {"proc", "\"masked\""},
             {"write_execute", "\"denied\""}};
 }
@@ -53,7 +53,7 @@ TEST(Manifest, ReadsEveryKey) {
     EXPECT_EQ(manifest.runner, "lua5.4");
     EXPECT_EQ(manifest.command, (std::vector<std::string>{"/usr/bin/lua", "/proc/self/fd/3"}));
     EXPECT_EQ(manifest.environment, std::vector<std::string>{"HOME=/workspace"});
-    EXPECT_EQ(manifest.probe, "_VERSION");
+    EXPECT_NE(manifest.self_test.find("Looks at the jar from inside"), std::string::npos);
     EXPECT_EQ(manifest.proc, ProcView::Masked);
     EXPECT_EQ(manifest.write_execute, WriteExecute::Denied);
     EXPECT_NE(manifest.bootstrap.find("Runs one program inside a jar"), std::string::npos);
@@ -70,7 +70,7 @@ TEST(Manifest, EveryKeyIsRequired) {
 
 TEST(Manifest, RefusesWrongTypes) {
     for (const std::string& key :
-         {"language", "runner", "bootstrap", "probe", "proc", "write_execute"}) {
+         {"language", "runner", "bootstrap", "self_test", "proc", "write_execute"}) {
         for (const std::string& value : {"1", "true", "\"\"", R"(["a"])", "{ a = 1 }"}) {
             EXPECT_NE(message_with(key, value).find(key), std::string::npos) << key << value;
         }
@@ -102,10 +102,11 @@ TEST(Manifest, ChoicesAreThoseThatThereAre) {
     }
 }
 
-TEST(Manifest, TheBootstrapIsAnEmbeddedGuestProgram) {
+TEST(Manifest, ItsProgramsAreEmbeddedGuestPrograms) {
     for (const std::string& value : {"\"no/such.py\"", "\"../runners/python.toml\"",
                                      "\"/etc/passwd\"", "\"guest/python/bootstrap.py\""}) {
         EXPECT_NE(message_with("bootstrap", value).find("no guest program"), std::string::npos);
+        EXPECT_NE(message_with("self_test", value).find("no guest program"), std::string::npos);
     }
 }
 
@@ -122,6 +123,7 @@ TEST(Runners, LoadsTheEmbeddedManifests) {
     ASSERT_FALSE(runners.all().empty());
     for (const Manifest& manifest : runners.all()) {
         EXPECT_FALSE(manifest.bootstrap.empty());
+        EXPECT_FALSE(manifest.self_test.empty());
         EXPECT_TRUE(manifest.command.front().starts_with('/'));
         for (const std::string& variable : manifest.environment) {
             EXPECT_NE(variable.find('='), std::string::npos) << variable;

@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
-from support_binary import COMMAND_SECONDS, ROOT, belljar
+from support_binary import BINARY, COMMAND_SECONDS, ROOT, belljar, environment
+from support_mcp import call as tool_call
+from support_mcp import initialize
 
 PROGRAM = ROOT / "guest" / "python" / "self_test.py"
 PYTHON = "/usr/bin/python3"
@@ -28,10 +30,10 @@ def on_host(wrapper, *absent, shell="exec"):
     return lines[-1] if lines else ""
 
 
-def call(function, *wrapper):
+def call(function, *wrapper, absent=()):
     """The same with one of its functions alone."""
     text = PROGRAM.read_text(encoding="utf-8")
-    code = f"{text[:text.rindex('self_test(')]}{function}(frozenset())\n"
+    code = f"{text[:text.rindex('self_test(')]}{function}(frozenset({[*absent]}))\n"
     ended = subprocess.run([*wrapper, PYTHON, "-I", "-B", "-c", code], capture_output=True,
                            timeout=COMMAND_SECONDS, check=False)
     lines = ended.stderr.decode().splitlines()
@@ -61,13 +63,69 @@ def test_a_layer_that_is_missing_without_being_named_is_noticed():
         assert result["status"] == "ok"
 
 
+# A system for jars in which every Python starts with a descriptor too many.
+LEAKY_SYSTEM = """
+set -e
+mkdir -p "$R/layer/lib/python3/dist-packages" "$R/root/usr"
+echo 'import os; os.dup2(0, 7)' > "$R/layer/lib/python3/dist-packages/leak.pth"
+for name in bin sbin lib lib64; do ln -s usr/$name "$R/root/$name"; done
+mount -t overlay -o "lowerdir=$R/layer:/usr" overlay "$R/root/usr"
+exec "$@"
+"""
+
+
+def belljar_on_leaky_system(place, *arguments, stdin=b""):
+    command = ["unshare", "--mount", "sh", "-c", f"R={place}\n{LEAKY_SYSTEM}", "sh", BINARY]
+    return subprocess.run([*map(str, [*command, *arguments])], input=stdin, capture_output=True,
+                          env=environment(BELLJAR_ISOLATION_ROOT=str(place / "root")),
+                          timeout=COMMAND_SECONDS, check=False)
+
+
+LEAK = b"The jar does not hold: descriptor 7 is open."
+
+
+def test_a_jar_that_does_not_hold_stops_the_service(place):
+    ended = belljar_on_leaky_system(place, "serve", "--listen", "127.0.0.1:0", "--data-dir",
+                                    place / "data")
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert LEAK in ended.stderr
+
+
+def test_a_jar_that_does_not_hold_stops_the_conversation(place):
+    # It begins at once, but no program runs before the self-test has passed.
+    messages = [initialize(), tool_call(2, "print(6*7)")]
+    lines = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+    ended = belljar_on_leaky_system(place, "mcp", stdin=lines)
+    assert ended.returncode == 1
+    answered = [json.loads(line)["id"] for line in ended.stdout.splitlines()]
+    assert LEAK in ended.stderr and answered == [1]
+
+
+def test_a_jar_that_does_not_hold_is_seen_by_the_doctor(place):
+    ended = belljar_on_leaky_system(place, "doctor", "--json")
+    assert ended.returncode == 1
+    checks = {check["check"]: check for check in json.loads(ended.stdout)["checks"]}
+    assert checks["trial jar"]["status"] == "bad"
+    assert LEAK.decode() in checks["trial jar"]["found"]
+
+
+def test_a_single_run_does_not_wait_for_the_self_test(place):
+    ended = belljar_on_leaky_system(place, "run", "-", stdin=b"print(6*7)")
+    assert (ended.returncode, ended.stdout) == (0, b"42\n")
+
+
 @pytest.mark.parametrize("wrapper, absent, sentence", [
     ([], [], "CapPrm"),
     (NOBODY, [], "no_new_privs"),
     (LOCKED_NOBODY, [], "no seccomp filter"),
     ([*NO_CAPABILITIES, "--no-new-privs"], ["seccomp"], "runs as root"),
     (LOCKED_NOBODY, ["seccomp"], "unknown names in /: "),
-    (LOCKED_NOBODY, ["seccomp", "namespaces"], "a file could be made in /var/tmp"),
+    # Asked without /proc.
+    ([], ["namespaces"], "CapPrm"),
+    (NOBODY, ["namespaces"], "no_new_privs"),
+    (LOCKED_NOBODY, ["namespaces"], "no seccomp filter"),
+    ([*NO_CAPABILITIES, "--no-new-privs"], ["namespaces", "seccomp"], "runs as root"),
+    (LOCKED_NOBODY, ["seccomp", "namespaces"], "a file could be made in /dev/shm"),
     (LOCKED_NOBODY, ["seccomp", "namespaces", "read_only_root"], "a file could be made in"),
 ])
 def test_the_host_is_no_jar(wrapper, absent, sentence):
@@ -78,6 +136,21 @@ def test_the_host_is_no_jar(wrapper, absent, sentence):
 def test_what_every_absent_layer_leaves_is_enough():
     assert on_host(LOCKED_NOBODY, *ALL_LAYERS) == ""
     assert on_host([*NO_CAPABILITIES, "--no-new-privs"], *ALL_LAYERS, "unique_user") == ""
+
+
+def test_a_filter_that_refuses_nothing():
+    assert "that the seccomp filter refuses was not refused" in call("check_filter")
+    assert call("check_filter", absent=["seccomp"]) == ""
+
+
+def test_the_network_of_the_host():
+    assert "the network of the host can be used" in call("check_network", absent=["namespaces"])
+    assert call("check_network", absent=["namespaces", "seccomp"]) == ""
+
+
+def test_processes_of_others():
+    assert "processes of others are seen" in call("check_processes")
+    assert call("check_processes", absent=["namespaces"]) == ""
 
 
 @pytest.mark.parametrize("shell, sentence", [
@@ -102,7 +175,8 @@ def test_a_network_beside_loopback(setup, sentence):
 LIKE_A_JAR = """
 mount -t tmpfs -o nosuid,nodev tmpfs "$R" && cd "$R" && mkdir usr proc tmp etc dev tools
 for name in bin sbin lib lib64; do ln -s usr/$name $name; done
-mount --bind -o ro,nosuid,nodev /usr usr && mount -t proc -o ro,nosuid proc proc
+mount -t overlay -o ro,nosuid,nodev,lowerdir=/usr:tools overlay usr
+mount -t proc -o ro,nosuid proc proc
 mount -t tmpfs -o nosuid,nodev tmpfs tmp
 """
 SEALED = 'mount -o remount,bind,ro,nosuid,nodev "$R" && exec chroot "$R" "$@"'
@@ -113,6 +187,7 @@ SEALED = 'mount -o remount,bind,ro,nosuid,nodev "$R" && exec chroot "$R" "$@"'
     ("mkdir home", "unknown names in /: home"),
     ("mkdir sys && mount -t sysfs -o ro,nosuid sysfs sys", "unknown names in /: sys"),
     ("mount --bind -o ro,nosuid /etc tools", "/tools shows /etc of the host"),
+    ("umount usr && mount --bind -o ro,nosuid /usr usr", "/usr shows /usr of the host"),
     ("mount -t tmpfs -o ro tmpfs tools", "/tools is mounted without nosuid"),
     ("mount -t tmpfs -o nosuid tmpfs tools", "/tools is mounted writable"),
     ("mount -t tmpfs -o ro,nosuid tmpfs proc/fs", "/proc/fs is mounted and should not be"),

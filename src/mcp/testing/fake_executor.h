@@ -39,6 +39,8 @@ class FakeExecutor : public engine::Executor {
         return info;
     }
 
+    [[nodiscard]] engine::RunFigures figures() const override { return {}; }
+
     Mode mode = Mode::AnswerAtOnce;
     execution::RunResult result{.execution_id = "run-1",
                                 .language = "python",

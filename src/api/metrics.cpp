@@ -1,0 +1,133 @@
+#include "api/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <numeric>
+
+#include "engine/grade.h"
+
+namespace belljar::api {
+namespace {
+
+struct Label {
+    std::string_view name;
+    std::string_view value;
+};
+
+using Labels = std::initializer_list<Label>;
+
+// A backslash, a quotation mark and a line break are the three that would end a value early.
+std::string escape(std::string_view value) {
+    std::string escaped;
+    for (const char letter : value) {
+        if (letter == '\n') {
+            escaped += "\\n";
+            continue;
+        }
+        if (letter == '\\' || letter == '"') {
+            escaped += '\\';
+        }
+        escaped += letter;
+    }
+    return escaped;
+}
+
+class Page {
+   public:
+    // `help` is one line.
+    void begin(std::string_view name, std::string_view type, std::string_view help) {
+        name_ = name;
+        fmt::format_to(std::back_inserter(text_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help,
+                       type);
+    }
+
+    template <typename Number>
+    void add(Labels labels, Number value) {
+        add_sample("", labels, fmt::format("{}", value));
+    }
+
+    // One sample of a metric that has several, such as a histogram.
+    template <typename Number>
+    void add_part(std::string_view part, Labels labels, Number value) {
+        add_sample(part, labels, fmt::format("{}", value));
+    }
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+   private:
+    void add_sample(std::string_view part, Labels labels, std::string_view value) {
+        text_ += name_;
+        text_ += part;
+        char before = '{';
+        for (const Label& label : labels) {
+            fmt::format_to(std::back_inserter(text_), "{}{}=\"{}\"", before, label.name,
+                           escape(label.value));
+            before = ',';
+        }
+        fmt::format_to(std::back_inserter(text_), "{} {}\n", labels.size() > 0 ? "}" : "", value);
+    }
+
+    std::string text_;
+    std::string_view name_;
+};
+
+void add_isolation(Page& page, const execution::Isolation& isolation) {
+    page.begin("belljar_isolation_info", "gauge", "The isolation that every run has.");
+    page.add({{"grade", isolation.grade}, {"tier", isolation.tier}, {"mode", isolation.mode}}, 1);
+    page.begin("belljar_isolation_layer_missing", "gauge",
+               "Whether this layer of isolation is missing here.");
+    for (const std::string_view layer : engine::layer_names()) {
+        const bool missing = std::ranges::find(isolation.missing, layer) != isolation.missing.end();
+        page.add({{"layer", layer}}, missing ? 1 : 0);
+    }
+}
+
+void add_runs(Page& page, const engine::RunFigures& figures) {
+    page.begin("belljar_runs_total", "counter", "Runs that ended, by what became of them.");
+    for (const auto& [kind, count] : figures.ended) {
+        page.add({{"language", kind.first}, {"status", execution::name_of(kind.second)}}, count);
+    }
+    page.begin("belljar_runs_refused_total", "counter", "Runs that were not begun or got lost.");
+    for (const auto& [code, count] : figures.refused) {
+        page.add({{"code", name_of(code)}}, count);
+    }
+    page.begin("belljar_runs_running", "gauge", "Runs that have a jar now.");
+    page.add({}, figures.running);
+    page.begin("belljar_runs_waiting", "gauge", "Runs that wait for a jar.");
+    page.add({}, figures.waiting);
+}
+
+void add_durations(Page& page, const engine::RunFigures& figures) {
+    page.begin("belljar_run_seconds", "histogram", "How long runs took by the clock on the wall.");
+    std::uint64_t so_far = 0;
+    for (std::size_t index = 0; index < engine::kRunSeconds.size(); ++index) {
+        so_far += figures.durations.at(index);
+        const std::string end = fmt::format("{:g}", engine::kRunSeconds.at(index));
+        page.add_part("_bucket", {{"le", end}}, so_far);
+    }
+    so_far += figures.durations.back();
+    page.add_part("_bucket", {{"le", "+Inf"}}, so_far);
+    page.add_part("_sum", {}, to_seconds(figures.wall));
+    page.add_part("_count", {}, so_far);
+}
+
+}  // namespace
+
+std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFigures& figures) {
+    Page page;
+    page.begin("belljar_build_info", "gauge", "The version that runs here.");
+    page.add({{"version", info.version}}, 1);
+    add_isolation(page, info.isolation);
+    add_runs(page, figures);
+    add_durations(page, figures);
+    page.begin("belljar_denials_total", "counter", "What programs were refused, by rule.");
+    for (const auto& [rule, count] : figures.denials) {
+        page.add({{"rule", rule}}, count);
+    }
+    return page.take();
+}
+
+}  // namespace belljar::api

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/executor.h"
+
+namespace belljar::api {
+
+inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+// What GET /metrics answers: Prometheus' text format 0.0.4. No label comes out of a request.
+[[nodiscard]] std::string render_metrics(const engine::SandboxInfo& info,
+                                         const engine::RunFigures& figures);
+
+}  // namespace belljar::api

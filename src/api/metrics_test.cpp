@@ -1,0 +1,119 @@
+#include "api/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "engine/grade.h"
+
+namespace belljar::api {
+namespace {
+
+using execution::Status;
+
+engine::SandboxInfo sandbox() {
+    return {.version = "1.2.3",
+            .isolation = {.grade = "standard",
+                          .tier = "kernel",
+                          .mode = "rootless",
+                          .missing = {"landlock", "cpu_share"}}};
+}
+
+std::vector<std::string> lines_of(const std::string& page) {
+    std::vector<std::string> lines;
+    std::istringstream stream(page);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+bool has_line(const std::string& page, std::string_view line) {
+    const std::vector<std::string> lines = lines_of(page);
+    return std::ranges::find(lines, line) != lines.end();
+}
+
+TEST(Metrics, TellWhatRunsHereAndHowItIsIsolated) {
+    const std::string page = render_metrics(sandbox(), {});
+    EXPECT_TRUE(has_line(page, R"(belljar_build_info{version="1.2.3"} 1)"));
+    EXPECT_TRUE(has_line(
+        page, R"(belljar_isolation_info{grade="standard",tier="kernel",mode="rootless"} 1)"));
+}
+
+TEST(Metrics, EveryLayerIsMissingOrNot) {
+    const std::string page = render_metrics(sandbox(), {});
+    EXPECT_TRUE(has_line(page, R"(belljar_isolation_layer_missing{layer="landlock"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_isolation_layer_missing{layer="cpu_share"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_isolation_layer_missing{layer="seccomp"} 0)"));
+    EXPECT_GE(engine::layer_names().size(), 10U);
+    for (const std::string_view layer : engine::layer_names()) {
+        EXPECT_NE(page.find("{layer=\"" + std::string(layer) + "\"}"), std::string::npos) << layer;
+    }
+}
+
+TEST(Metrics, RunsHaveTheirLanguageAndStatus) {
+    const std::string page = render_metrics(
+        sandbox(), {.ended = {{{"python", Status::Ok}, 7}, {{"python", Status::Timeout}, 2}},
+                    .refused = {{ErrorCode::Overloaded, 5}},
+                    .denials = {{"limits.timeout", 2}},
+                    .running = 3,
+                    .waiting = 4});
+    EXPECT_TRUE(has_line(page, R"(belljar_runs_total{language="python",status="ok"} 7)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_runs_total{language="python",status="timeout"} 2)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_runs_refused_total{code="overloaded"} 5)")) << page;
+    EXPECT_TRUE(has_line(page, R"(belljar_denials_total{rule="limits.timeout"} 2)"));
+    EXPECT_TRUE(has_line(page, "belljar_runs_running 3"));
+    EXPECT_TRUE(has_line(page, "belljar_runs_waiting 4"));
+}
+
+TEST(Metrics, BucketsAddUp) {
+    engine::RunFigures figures;
+    figures.durations.front() = 1;
+    figures.durations[2] = 2;
+    figures.durations.back() = 4;
+    figures.wall = std::chrono::milliseconds(1500);
+    const std::string page = render_metrics(sandbox(), figures);
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.01"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.05"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.1"} 3)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="300"} 3)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="+Inf"} 7)"));
+    EXPECT_TRUE(has_line(page, "belljar_run_seconds_sum 1.5"));
+    EXPECT_TRUE(has_line(page, "belljar_run_seconds_count 7"));
+}
+
+TEST(Metrics, HostileTextStaysInsideItsLabel) {
+    const std::string hostile = "a\"} 1\nforged_total 9\\";
+    const std::string page = render_metrics(
+        {.version = hostile}, {.ended = {{{hostile, Status::Ok}, 1}}, .denials = {{hostile, 1}}});
+    const std::string escaped = R"(a\"} 1\nforged_total 9\\)";
+    EXPECT_TRUE(has_line(page, "belljar_build_info{version=\"" + escaped + "\"} 1"));
+    EXPECT_TRUE(has_line(page, "belljar_runs_total{language=\"" + escaped + "\",status=\"ok\"} 1"));
+    EXPECT_TRUE(has_line(page, "belljar_denials_total{rule=\"" + escaped + "\"} 1"));
+    EXPECT_FALSE(has_line(page, "forged_total 9\\\"} 1"));
+    for (const std::string& line : lines_of(page)) {
+        EXPECT_TRUE(line.starts_with("belljar_") || line.starts_with("# ")) << line;
+    }
+}
+
+TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
+    const std::string page = render_metrics(sandbox(), {.ended = {{{"python", Status::Ok}, 1}}});
+    EXPECT_TRUE(page.ends_with("\n"));
+    std::set<std::string> explained;
+    std::string current;
+    for (const std::string& line : lines_of(page)) {
+        std::istringstream words(line);
+        std::string first;
+        std::string second;
+        words >> first >> second >> current;
+        if (first == "#" && second == "HELP") {
+            EXPECT_TRUE(explained.insert(current).second) << line;
+        }
+    }
+    EXPECT_EQ(explained.size(), 9U);
+}
+
+}  // namespace
+}  // namespace belljar::api
