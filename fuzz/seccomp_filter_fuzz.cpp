@@ -115,13 +115,19 @@ bool must_not_pass(const seccomp_data& call, Reach reach) {
         case SYS_setrlimit:
             return first == RLIMIT_CORE;
         case SYS_prlimit64:
-            return second == RLIMIT_CORE && call.args[2] != 0;
+            return (second == RLIMIT_CORE || first != 0) && call.args[2] != 0;
         case SYS_mknod:
             return is_device(call.args[1]);
         case SYS_mknodat:
             return is_device(call.args[2]);
         case SYS_sched_setscheduler:
             return real_time(static_cast<int>(second));
+        case SYS_setpriority:
+        case SYS_ioprio_set:
+            return reach == Reach::HostNamespaces && second != 0;
+        case SYS_sched_setaffinity:
+        case SYS_sched_setparam:
+            return reach == Reach::HostNamespaces && first != 0;
         case SYS_connect:
             return reach == Reach::HostNamespaces;
         default:

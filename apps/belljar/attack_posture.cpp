@@ -53,6 +53,10 @@ std::string examine_thread(const std::string& status, const execution::Isolation
     }
     for (const char* field : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
         const std::string set = status_field(status, field);
+        // Only who has a capability can empty the bounding set; no_new_privs makes it mute.
+        if (!holds(isolation, "namespaces") && std::string_view(field) == "CapBnd") {
+            continue;
+        }
         if (holds(isolation, "no_capabilities") && set.find_first_not_of('0') != set.npos) {
             return fmt::format("{} {}", field, set);
         }

@@ -80,7 +80,10 @@ Result<Fd> Scratch::make(std::uint64_t id, uid_t owner) const {
         BJ_TRY(const Fd inner, make_directory(made, name));
         BJ_TRY_VOID(give_to(inner, owner));
     }
-    BJ_TRY_VOID(give_to(made, owner));
+    // The guest passes through it and can change nothing in it.
+    if (::fchmod(made.get(), 0711) != 0) {
+        return fail(system_error("chmod"));
+    }
     return made;
 }
 

@@ -164,10 +164,23 @@ constexpr std::array kSetRlimitChecks{
     check(low(0), Test::Equals, RLIMIT_CORE, give(kNoCoreLimit), give(kAllow)),
 };
 
+// Nor the limits of another process: init has the guest's user id.
 constexpr std::array kPrlimitChecks{
-    check(low(1), Test::Equals, RLIMIT_CORE, go(1), give(kAllow)),
+    check(low(1), Test::Equals, RLIMIT_CORE, go(1), go(3)),
     check(low(2), Test::Equals, 0, go(2), give(kNoCoreLimit)),
     check(high(2), Test::Equals, 0, give(kAllow), give(kNoCoreLimit)),
+    check(low(0), Test::Equals, 0, give(kAllow), go(4)),
+    check(low(2), Test::Equals, 0, go(5), give(kRefuse)),
+    check(high(2), Test::Equals, 0, give(kAllow), give(kRefuse)),
+};
+
+// Whom the call is about, where others than the guest's own processes are in reach: only itself.
+constexpr std::array kFirstIsSelfChecks{
+    check(low(0), Test::Equals, 0, give(kAllow), give(kRefuse)),
+};
+
+constexpr std::array kSecondIsSelfChecks{
+    check(low(1), Test::Equals, 0, give(kAllow), give(kRefuse)),
 };
 
 // The bits that character and block devices share and no other type of file has.
@@ -260,6 +273,10 @@ Rule rule_for(Treatment treatment, Reach reach) {
             return by(kSetRlimitChecks);
         case Treatment::Prlimit:
             return by(kPrlimitChecks);
+        case Treatment::FirstIsSelf:
+            return own ? always(kAllow) : by(kFirstIsSelfChecks);
+        case Treatment::SecondIsSelf:
+            return own ? always(kAllow) : by(kSecondIsSelfChecks);
         case Treatment::Mknod:
             return by(kMknodChecks);
         case Treatment::Mknodat:

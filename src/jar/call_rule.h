@@ -73,11 +73,13 @@ enum class Treatment : std::uint8_t {
     Prctl,        // an allowlist of options
     Personality,  // an allowlist of values
     SetRlimit,    // not RLIMIT_CORE
-    Prlimit,      // the same; reading is allowed
-    Mknod,        // no device
-    Mknodat,      // no device
-    Scheduler,    // no real-time policy
-    Seccomp,      // no listener
+    Prlimit,      // the same, and not that of another process; reading is allowed
+    FirstIsSelf,  // changes how a process runs: that of others only in a pid namespace of one's own
+    SecondIsSelf,  // the same with the process as second argument
+    Mknod,         // no device
+    Mknodat,       // no device
+    Scheduler,     // no real-time policy
+    Seccomp,       // no listener
 };
 
 [[nodiscard]] Rule rule_for(Treatment treatment, Reach reach);

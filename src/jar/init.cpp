@@ -134,7 +134,7 @@ class Init {
         }
         if (mode_ == Mode::Nested) {
             const bool ended = end_descendants({}).has_value();
-            const bool removed = remove_content(workspace_).has_value();
+            const bool removed = empty_scratch(workspace_).has_value();
             ::_exit(ended && removed ? 0 : 1);
         }
         ::_exit(0);  // the kernel ends every other process of the pid namespace

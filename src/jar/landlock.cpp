@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "jar/scratch.h"
+
 namespace belljar::jar {
 namespace {
 
@@ -119,6 +121,18 @@ Result<void> allow_all(const Fd& ruleset, std::span<const Rule> rules, std::uint
     return {};
 }
 
+// The two directories of the jar, and not the one that they are in.
+Result<void> allow_scratch(const Fd& ruleset, const Fd& scratch, std::uint64_t rights) {
+    for (const char* name : {kWorkspaceName, kTmpName}) {
+        const Fd place(::openat(scratch.get(), name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!place.valid()) {
+            return fail(system_error(std::string("open ") + name));
+        }
+        BJ_TRY_VOID(allow(ruleset, place, rights));
+    }
+    return {};
+}
+
 }  // namespace
 
 std::uint32_t find_landlock_abi() {
@@ -143,7 +157,7 @@ Result<void> enter_landlock(const Spec& spec) {
     }
     if (nested) {
         BJ_TRY_VOID(allow_all(ruleset, kSharedTree, known, Absence::Fine));
-        BJ_TRY_VOID(allow(ruleset, spec.workspace, kEverythingButDevices & known));
+        BJ_TRY_VOID(allow_scratch(ruleset, spec.workspace, kEverythingButDevices & known));
     } else {
         BJ_TRY_VOID(allow_all(ruleset, kOwnTree, known, Absence::Error));
     }

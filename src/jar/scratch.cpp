@@ -85,4 +85,15 @@ Result<void> remove_content(const Fd& directory) {
     }
 }
 
+Result<void> empty_scratch(const Fd& scratch) {
+    for (const char* name : {kWorkspaceName, kTmpName}) {
+        const Fd directory = open_below(scratch, name);
+        if (!directory.valid()) {
+            return fail(system_error("open directory"));
+        }
+        BJ_TRY_VOID(remove_content(directory));
+    }
+    return {};
+}
+
 }  // namespace belljar::jar

@@ -13,4 +13,7 @@ inline constexpr const char* kTmpName = "tmp";
 // is interpreted, no other file system is entered. Needs only the rights of the owner.
 [[nodiscard]] Result<void> remove_content(const Fd& directory);
 
+// The same for the workspace and the tmp in a jar's directory.
+[[nodiscard]] Result<void> empty_scratch(const Fd& scratch);
+
 }  // namespace belljar::jar
