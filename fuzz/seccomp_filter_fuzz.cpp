@@ -121,7 +121,8 @@ bool must_not_pass(const seccomp_data& call, Reach reach) {
         case SYS_mknodat:
             return is_device(call.args[2]);
         case SYS_sched_setscheduler:
-            return real_time(static_cast<int>(second));
+            return real_time(static_cast<int>(second)) ||
+                   (reach == Reach::HostNamespaces && first != 0);
         case SYS_setpriority:
         case SYS_ioprio_set:
             return reach == Reach::HostNamespaces && second != 0;

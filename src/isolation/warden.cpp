@@ -96,6 +96,10 @@ std::uint32_t Warden::layers() const {
     std::uint32_t found = cgroups_.layers() | bit(Layer::NoCapabilities) | bit(Layer::Seccomp);
     found |= host_.landlock_abi > 0 ? bit(Layer::Landlock) : 0U;
     found |= host_.user_count > 0 ? bit(Layer::UniqueUser) : 0U;
+    if (host_.mode != jar::Mode::Nested || host_.user_count > 0) {
+        // By RLIMIT_NPROC, if not by a cgroup: it counts by user id and user namespace.
+        found |= bit(Layer::ProcessLimit);
+    }
     if (host_.mode != jar::Mode::Nested) {
         found |= bit(Layer::Namespaces) | bit(Layer::ReadOnlyRoot);
         // In memory the workspace is limited as well, if memory itself is not limited more.
@@ -241,6 +245,7 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     plan.landlock_abi = host_.landlock_abi;
     plan.own_user = host_.user_count > 0 ? 1 : 0;
     plan.memory_by_process = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0 ? 1 : 0;
+    plan.processes_by_user = (cgroups_.layers() & bit(Layer::ProcessLimit)) == 0 ? 1 : 0;
     plan.host_user = next_free_user();
     plan.processes = message.processes;
     plan.memory_bytes = message.memory_bytes;

@@ -202,6 +202,13 @@ constexpr std::array kSchedulerChecks{
     check(low(1, kPolicy), Test::Equals, SCHED_IDLE, give(kAllow), give(kRefuse)),
 };
 
+constexpr std::array kHostSchedulerChecks{
+    check(low(0), Test::Equals, 0, go(1), give(kRefuse)),
+    check(low(1, kPolicy), Test::Equals, SCHED_OTHER, give(kAllow), go(2)),
+    check(low(1, kPolicy), Test::Equals, SCHED_BATCH, give(kAllow), go(3)),
+    check(low(1, kPolicy), Test::Equals, SCHED_IDLE, give(kAllow), give(kRefuse)),
+};
+
 // The newest filter with a listener answers first: with one of its own, a guest could let through
 // what ours refuses.
 constexpr std::array kSeccompChecks{
@@ -282,7 +289,7 @@ Rule rule_for(Treatment treatment, Reach reach) {
         case Treatment::Mknodat:
             return by(kMknodatChecks);
         case Treatment::Scheduler:
-            return by(kSchedulerChecks);
+            return own ? by(kSchedulerChecks) : by(kHostSchedulerChecks);
         case Treatment::Seccomp:
             return by(kSeccompChecks);
     }

@@ -276,7 +276,7 @@ Result<void> mount_tools(const Fd& root, const Spec& spec) {
 
 Result<void> mount_proc(const Fd& root, const Spec& spec) {
     BJ_TRY_VOID(make_directory(root, "proc", 0555));
-    std::vector<MountOption> options{{"hidepid", "invisible"}};
+    std::vector<MountOption> options{{"hidepid", "ptraceable"}};
     const bool masked = spec.message.proc == ProcView::Masked;
     if (!masked) {
         options.push_back({"subset", "pid"});

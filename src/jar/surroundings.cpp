@@ -80,7 +80,8 @@ Result<void> set_rlimits(const Spec& spec) {
     // others count as well.
     constexpr rlim_t kOthers = 1024;
     const bool shared = spec.message.own_user == 0 && spec.message.mode == Mode::Nested;
-    const rlim_t processes = rlim_t{spec.message.processes} + (shared ? kOthers : 16);
+    const rlim_t margin = shared ? kOthers : spec.message.processes_by_user == 1 ? 0 : 16;
+    const rlim_t processes = rlim_t{spec.message.processes} + margin;
     // A core limit of 0 still lets a piped core_pattern run a program on the host; 1 does not.
     std::vector<Rlimit> values{{RLIMIT_CORE, "RLIMIT_CORE", 1},
                                {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},

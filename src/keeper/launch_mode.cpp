@@ -69,7 +69,8 @@ bool is_possible(jar::Mode mode) {
         case jar::Mode::Root:
             return ::geteuid() == 0 && has_capability(CAP_SYS_ADMIN) && can_make(kNamespaces);
         case jar::Mode::Rootless:
-            return can_make(kNamespaces | CLONE_NEWUSER);
+            // With user id 0 guests would have it on the host, too.
+            return ::geteuid() != 0 && can_make(kNamespaces | CLONE_NEWUSER);
         case jar::Mode::Nested:
             return true;
     }
@@ -161,7 +162,10 @@ Result<jar::Mode> choose_mode(std::string_view wanted) {
             break;
         }
     }
-    return fail(ErrorCode::Unsupported, "the launch mode is not possible here");
+    return fail(
+        ErrorCode::Unsupported,
+        "the launch mode is not possible here: root needs root with CAP_SYS_ADMIN, rootless "
+        "an ordinary user with user namespaces");
 }
 
 Result<void> enter_own_namespaces(const Fd& keeper) {
