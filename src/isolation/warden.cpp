@@ -307,12 +307,17 @@ void Warden::on_jar_exit(JarId id) {
     }
     ended_.push_back(std::move(jar));
     if (host_.mode == jar::Mode::Nested) {
-        clean_up_after(id);
+        clean_up_after(ended_.back());
     }
 }
 
 // Where no namespace does it: processes that outlived their init, and files.
-void Warden::clean_up_after(JarId id) {
+void Warden::clean_up_after(const Jar& ended_jar) {
+    if (host_.user_count > 0) {
+        if (const Result<void> ended = jar::end_processes_of(ended_jar.host_user()); !ended) {
+            log_.error("processes of a jar are left", {{"reason", ended.error().describe()}});
+        }
+    }
     std::vector<pid_t> own;
     for (const auto& [other, jar] : jars_) {
         own.push_back(jar.pid());
@@ -320,7 +325,7 @@ void Warden::clean_up_after(JarId id) {
     if (const Result<void> ended = jar::end_descendants(own); !ended) {
         log_.error("processes of a jar are left", {{"reason", ended.error().describe()}});
     }
-    if (const Result<void> removed = scratch_.remove(id); !removed) {
+    if (const Result<void> removed = scratch_.remove(ended_jar.id()); !removed) {
         log_.error("files of a jar are left", {{"reason", removed.error().describe()}});
     }
 }

@@ -54,7 +54,7 @@ class Warden {
     void enforce_deadlines();
     void remove_ended_cgroups();
     void kill_everything();
-    void clean_up_after(JarId id);
+    void clean_up_after(const Jar& ended_jar);
     void on_out_of_memory(JarId id);
     uid_t next_free_user();
     template <typename Message>

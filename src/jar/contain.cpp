@@ -28,10 +28,12 @@ struct Places {
     Fd tmp;
 };
 
-// The parent's death ends pid 1, and the kernel then ends everything else in the jar. Cleared by a
-// change of user id, so it is asked for again afterwards.
-Result<void> die_with_warden(const Fd& warden) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL) != 0) {
+// The parent's death ends pid 1, and the kernel then ends everything else in the jar. Without a pid
+// namespace init has to do that itself, and is only told. Cleared by a change of user id, so it is
+// asked for again afterwards.
+Result<void> die_with_warden(const Fd& warden, Mode mode) {
+    const unsigned long signal = mode == Mode::Nested ? SIGTERM : SIGKILL;
+    if (::prctl(PR_SET_PDEATHSIG, signal, 0UL, 0UL, 0UL) != 0) {
         return fail(system_error("PR_SET_PDEATHSIG"));
     }
     // The warden may have died before the request took effect; its end of the socket tells.
@@ -134,7 +136,7 @@ void close_in_place(const StepRunner& steps, const Spec& spec) {
 void contain(const Fd& warden) {
     const StepRunner steps(warden);
     ::prctl(PR_SET_NAME, "belljar-jar", 0UL, 0UL, 0UL);  // for whoever looks at the host's ps
-    steps.run(Step::DieWithWarden, die_with_warden, warden);
+    steps.run(Step::DieWithWarden, die_with_warden, warden, Mode::Root);
     Spec spec = steps.value(Step::ReceiveSpec, receive_spec, warden);
     steps.run(Step::NewSession, start_session);
     if (spec.message.mode == Mode::Nested) {
@@ -143,7 +145,7 @@ void contain(const Fd& warden) {
         close_in(steps, spec, warden);
     }
     steps.run(Step::NoNewPrivileges, forbid_new_privileges);
-    steps.run(Step::DieWithWarden, die_with_warden, warden);
+    steps.run(Step::DieWithWarden, die_with_warden, warden, spec.message.mode);
     become_init(std::move(spec), warden);
 }
 

@@ -15,6 +15,7 @@
 
 #include "jar/denial_watch.h"
 #include "jar/guest.h"
+#include "jar/landlock.h"
 #include "jar/process_tree.h"
 #include "jar/reports.h"
 #include "jar/scratch.h"
@@ -58,6 +59,19 @@ Result<void> hide_from_guest(Mode mode) {
     return {};
 }
 
+// So that everything in the jar can be ended by one signal, where there is no pid namespace whose
+// end does it. Who has an id of its own reaches nobody else to begin with.
+Result<Everybody> confine_own_signals(const Spec& spec) {
+    const SpecMessage& message = spec.message;
+    if (message.mode != Mode::Nested) {
+        return Everybody::Anyone;
+    }
+    BJ_TRY(const Everybody everybody, confine_signals(message.landlock_abi));
+    const bool own_user = message.own_user == 1 && message.host_user != 0 &&
+                          ::getuid() == message.host_user && ::geteuid() == message.host_user;
+    return own_user ? Everybody::OneJar : everybody;
+}
+
 Result<void> forget_descriptors() {
     if (::syscall(SYS_close_range, 0U, static_cast<unsigned>(kKept - 1), 0) != 0) {
         return fail(system_error("close_range"));
@@ -74,8 +88,9 @@ void tell(const Fd& warden, JarEvent event, int value) {
 
 class Init {
    public:
-    Init(Mode mode, Fd warden, Fd signals, Fd workspace)
+    Init(Mode mode, Everybody everybody, Fd warden, Fd signals, Fd workspace)
         : mode_(mode),
+          everybody_(everybody),
           warden_(std::move(warden)),
           signals_(std::move(signals)),
           workspace_(std::move(workspace)) {}
@@ -133,7 +148,7 @@ class Init {
             tell(warden_, JarEvent::GuestExited, *status);
         }
         if (mode_ == Mode::Nested) {
-            const bool ended = end_descendants({}).has_value();
+            const bool ended = end_jar(everybody_).has_value();
             const bool removed = empty_scratch(workspace_).has_value();
             ::_exit(ended && removed ? 0 : 1);
         }
@@ -141,6 +156,7 @@ class Init {
     }
 
     Mode mode_;
+    Everybody everybody_;
     Fd warden_;
     Fd signals_;
     Fd workspace_;  // without namespaces, what the guest leaves is removed by us
@@ -160,6 +176,7 @@ void become_init(Spec spec, const Fd& warden_socket) {
     Fd listener_socket = steps.value(Step::CloseDescriptors, keep, pair.second);
     Fd workspace =
         spec.workspace.valid() ? steps.value(Step::CloseDescriptors, keep, spec.workspace) : Fd();
+    const Everybody everybody = steps.value(Step::EnterLandlock, confine_own_signals, spec);
     tell(warden, JarEvent::GuestStarts, 0);
     const pid_t guest = ::fork();
     if (guest < 0) {
@@ -181,7 +198,7 @@ void become_init(Spec spec, const Fd& warden_socket) {
         denials = steps.value(Step::InstallFilter, DenialWatch::create,
                               std::move(listener->fds.front()), reach);
     }
-    Init init(mode, std::move(warden), std::move(signals), std::move(workspace));
+    Init init(mode, everybody, std::move(warden), std::move(signals), std::move(workspace));
     init.watch(guest, std::move(denials));
 }
 

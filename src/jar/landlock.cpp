@@ -42,6 +42,8 @@ constexpr std::uint64_t kTruncate = 1U << 14U;
 constexpr std::uint64_t kRead = kExecute | kReadFile | kReadDirectory;
 constexpr std::uint64_t kTcp = bits(0, 1);     // bind and connect
 constexpr std::uint64_t kScopes = bits(0, 1);  // abstract sockets and signals
+constexpr std::uint64_t kSignals = bits(1, 1);
+constexpr std::uint32_t kFirstWithScopes = 6;
 
 // What each version added to the rights on files: all of 1, then REFER, TRUNCATE, -, IOCTL_DEV.
 std::uint64_t known_file_rights(std::uint32_t abi) {
@@ -104,6 +106,21 @@ Result<void> allow(const Fd& ruleset, const Fd& place, std::uint64_t rights) {
     return {};
 }
 
+Result<Fd> create_ruleset(const RulesetAttribute& attribute, std::size_t size) {
+    Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attribute, size, 0)));
+    if (!ruleset.valid()) {
+        return fail(system_error("landlock_create_ruleset"));
+    }
+    return ruleset;
+}
+
+Result<void> restrict_self(const Fd& ruleset) {
+    if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {
+        return fail(system_error("landlock_restrict_self"));
+    }
+    return {};
+}
+
 enum class Absence { Error, Fine };
 
 Result<void> allow_all(const Fd& ruleset, std::span<const Rule> rules, std::uint64_t known,
@@ -148,23 +165,28 @@ Result<void> enter_landlock(const Spec& spec) {
     const bool nested = spec.message.mode == Mode::Nested;
     const std::uint64_t known = known_file_rights(abi);
     // With a network namespace of its own a jar may use its loopback; without one nothing.
-    const RulesetAttribute attribute{
-        .files = known, .network = nested && abi >= 4 ? kTcp : 0, .scoped = abi >= 6 ? kScopes : 0};
-    const std::size_t size = abi >= 6 ? sizeof(attribute) : abi >= 4 ? 16 : 8;
-    const Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attribute, size, 0)));
-    if (!ruleset.valid()) {
-        return fail(system_error("landlock_create_ruleset"));
-    }
+    const RulesetAttribute attribute{.files = known,
+                                     .network = nested && abi >= 4 ? kTcp : 0,
+                                     .scoped = abi >= kFirstWithScopes ? kScopes : 0};
+    const std::size_t size = abi >= kFirstWithScopes ? sizeof(attribute) : abi >= 4 ? 16 : 8;
+    BJ_TRY(const Fd ruleset, create_ruleset(attribute, size));
     if (nested) {
         BJ_TRY_VOID(allow_all(ruleset, kSharedTree, known, Absence::Fine));
         BJ_TRY_VOID(allow_scratch(ruleset, spec.workspace, kEverythingButDevices & known));
     } else {
         BJ_TRY_VOID(allow_all(ruleset, kOwnTree, known, Absence::Error));
     }
-    if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {
-        return fail(system_error("landlock_restrict_self"));
+    return restrict_self(ruleset);
+}
+
+Result<Everybody> confine_signals(std::uint32_t abi) {
+    if (abi < kFirstWithScopes) {
+        return Everybody::Anyone;
     }
-    return {};
+    const RulesetAttribute attribute{.files = 0, .network = 0, .scoped = kSignals};
+    BJ_TRY(const Fd ruleset, create_ruleset(attribute, sizeof(attribute)));
+    BJ_TRY_VOID(restrict_self(ruleset));
+    return Everybody::OneJar;
 }
 
 }  // namespace belljar::jar

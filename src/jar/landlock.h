@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "jar/process_tree.h"
 #include "jar/spec.h"
 
 // A second fence around files, and around signals and abstract sockets where the kernel offers it:
@@ -16,5 +17,9 @@ namespace belljar::jar {
 // Confines the calling process and everything it becomes. Needs no_new_privs. Does nothing if the
 // spec says that the kernel has no Landlock; the missing layer is then part of every result.
 [[nodiscard]] Result<void> enter_landlock(const Spec& spec);
+
+// From then on a signal of the calling process reaches only itself and what it forks. Needs
+// no_new_privs; says whether this kernel can do it.
+[[nodiscard]] Result<Everybody> confine_signals(std::uint32_t abi);
 
 }  // namespace belljar::jar
