@@ -258,9 +258,10 @@ TEST_F(WardenLinkTest, ClosingCancelsWhatWaits) {
 }
 
 TEST_F(WardenLinkTest, RefusesACommandThatIsTooLong) {
-    EXPECT_EQ(
-        link->launch({.command = {.arguments = {std::string(10'000, 'x')}}}, descriptors()).error().code,
-        ErrorCode::TooLarge);
+    EXPECT_EQ(link->launch({.command = {.arguments = {std::string(10'000, 'x')}}}, descriptors())
+                  .error()
+                  .code,
+              ErrorCode::TooLarge);
     launch();
     EXPECT_TRUE(std::holds_alternative<isolation::LaunchMessage>(next_order()));
 }
