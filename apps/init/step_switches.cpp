@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <set>
+#include <sstream>
 #include <string>
 
+#include "base/assert.h"
 #include "base/fd.h"
 #include "jar/step_runner.h"
 
@@ -20,14 +23,28 @@ std::string read_switches() {
     const std::string self(path.data(), static_cast<std::size_t>(length > 0 ? length : 0));
     const Result<std::string> names =
         read_file(self.substr(0, self.rfind('/') + 1) + "steps-off", kibibytes(4));
-    return "\n" + names.value_or("") + "\n";
+    return names.value_or("");
+}
+
+// A name that is none would leave every layer on, and a test would prove nothing.
+std::set<Step> switched_off_steps() {
+    std::set<Step> steps;
+    std::istringstream lines(read_switches());
+    for (std::string line; std::getline(lines, line);) {
+        std::uint32_t step = 0;
+        while (name_of(static_cast<Step>(step)) != line) {
+            BJ_ASSERT(++step <= static_cast<std::uint32_t>(Step::SetUpDeadline));
+        }
+        steps.insert(static_cast<Step>(step));
+    }
+    return steps;
 }
 
 }  // namespace
 
 bool StepRunner::is_switched_off(Step step) {
-    static const std::string names = read_switches();
-    return names.find("\n" + std::string(name_of(step)) + "\n") != std::string::npos;
+    static const std::set<Step> steps = switched_off_steps();
+    return steps.contains(step);
 }
 
 }  // namespace belljar::jar

@@ -207,6 +207,9 @@ Result<void> Jar::on_exit() {
     }
     rusage waited{};
     BJ_TRY([[maybe_unused]] const int status, process_.wait(&waited));
+    if (!guest_started_ && outcome_.kill_reason == KillReason::None) {
+        fail_with(Step::ReceiveSpec, ECHILD);  // init ended without a word
+    }
     outcome_.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
     const CgroupUsage usage = resources_.cgroup.usage();
     // Without a cgroup: what init and those it reaped have used, and the largest of them.

@@ -216,6 +216,9 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
         message.proc > jar::ProcView::Masked || message.write_execute > jar::WriteExecute::Denied) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
+    if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
+        return fail(system_error("every user id of the range is in use", EAGAIN));
+    }
     jar::Spec spec{.message = plan_for(message)};
     std::ranges::move(fds, spec.descriptors.begin());
     JarResources resources;
