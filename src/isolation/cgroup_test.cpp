@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
+#include "isolation/test_cgroups.h"
 #include "isolation/warden_messages.h"
 
 namespace belljar::isolation {
@@ -135,39 +137,61 @@ class CgroupTest : public testing::Test {
         if (::geteuid() != 0) {
             GTEST_SKIP() << "cgroups can be made only by root";
         }
-        Result<CgroupTree> made = CgroupTree::create({::getpid()});
-        ASSERT_TRUE(made) << made.error().describe();
-        tree = std::move(*made);
+        cgroups.emplace();
+        jars = cgroups->jars();
     }
-    void TearDown() override { EXPECT_TRUE(tree.remove()); }
+    void TearDown() override { EXPECT_TRUE(!cgroups || cgroups->remove()); }
 
-    CgroupTree tree;
+    [[nodiscard]] bool limits_hold(Layer layer) const { return (jars.layers() & bit(layer)) != 0; }
+
+    std::optional<TestCgroups> cgroups;
+    JarCgroups jars;
     execution::Limits limits;
 };
 
-TEST_F(CgroupTest, TheTreeSaysWhatItCanLimit) {
-    const std::uint32_t all = static_cast<std::uint32_t>(Layer::MemoryLimit) |
-                              static_cast<std::uint32_t>(Layer::ProcessLimit) |
-                              static_cast<std::uint32_t>(Layer::CpuShare);
-    EXPECT_EQ(tree.layers() & ~all, 0U);
-    if (tree.layers() != all) {
-        GTEST_SKIP() << "this host hands down not every controller: layers " << tree.layers();
+TEST_F(CgroupTest, SaysWhatItCanLimit) {
+    const std::uint32_t all =
+        bit(Layer::MemoryLimit) | bit(Layer::ProcessLimit) | bit(Layer::CpuShare);
+    EXPECT_EQ(jars.layers() & ~all, 0U);
+    if (jars.layers() != all) {
+        GTEST_SKIP() << "this host hands down not every controller: layers " << jars.layers();
     }
+}
+
+TEST_F(CgroupTest, WithoutTreesJarsHaveNoLimitAndNoCgroup) {
+    const JarCgroups none;
+    EXPECT_EQ(none.layers(), 0U);
+    JarCgroup jar = none.make(1, limits).value();
+    EXPECT_EQ(jar.clone_target(), -1);
+    EXPECT_TRUE(jar.tasks_files().empty());
+    EXPECT_FALSE(jar.oom_event().valid());
+    EXPECT_TRUE(jar.kill());
+    EXPECT_TRUE(jar.remove());
+}
+
+TEST_F(CgroupTest, ATreeThatIsGoneIsAnErrorForEveryJar) {
+    ASSERT_TRUE(cgroups->remove());
+    if (jars.layers() == 0) {
+        GTEST_SKIP() << "this host has no controller for jars";
+    }
+    EXPECT_EQ(jars.make(1, limits).error().sys_errno, ENOENT);
+    const JarCgroups examined_too_late({"/sys/fs/cgroup/no-such-tree"});
+    EXPECT_EQ(examined_too_late.layers(), 0U) << "what it promises is what is there";
 }
 
 TEST_F(CgroupTest, WritesEveryLimit) {
     limits.memory = mebibytes(77);
     limits.processes = 13;
     limits.cpu = 0.5;
-    JarCgroup jar = tree.make_jar(1, limits).value();
+    JarCgroup jar = jars.make(1, limits).value();
     const std::vector<fs::path> directories = directories_of(jar);
-    if ((tree.layers() & static_cast<std::uint32_t>(Layer::MemoryLimit)) != 0) {
+    if (limits_hold(Layer::MemoryLimit)) {
         EXPECT_EQ(control(directories, {"memory.limit_in_bytes", "memory.max"}), "80740352");
     }
-    if ((tree.layers() & static_cast<std::uint32_t>(Layer::ProcessLimit)) != 0) {
+    if (limits_hold(Layer::ProcessLimit)) {
         EXPECT_EQ(control(directories, {"pids.max"}), "13");
     }
-    if ((tree.layers() & static_cast<std::uint32_t>(Layer::CpuShare)) != 0) {
+    if (limits_hold(Layer::CpuShare)) {
         const std::string share = control(directories, {"cpu.shares", "cpu.weight"});
         EXPECT_TRUE(share == "512" || share == "50") << share;
     }
@@ -179,8 +203,8 @@ TEST_F(CgroupTest, WritesEveryLimit) {
 }
 
 TEST_F(CgroupTest, JarsAreSeparateAndRemovedWithoutATrace) {
-    JarCgroup first = tree.make_jar(1, limits).value();
-    JarCgroup second = tree.make_jar(2, limits).value();
+    JarCgroup first = jars.make(1, limits).value();
+    JarCgroup second = jars.make(2, limits).value();
     const std::vector<fs::path> first_paths = directories_of(first);
     const std::vector<fs::path> second_paths = directories_of(second);
     ASSERT_FALSE(first_paths.empty());
@@ -194,29 +218,29 @@ TEST_F(CgroupTest, JarsAreSeparateAndRemovedWithoutATrace) {
 TEST_F(CgroupTest, RemovesItselfWhenItIsDestroyed) {
     std::vector<fs::path> paths;
     {
-        const JarCgroup jar = tree.make_jar(1, limits).value();
+        const JarCgroup jar = jars.make(1, limits).value();
         paths = directories_of(jar);
     }
     EXPECT_TRUE(none_exists(paths));
 }
 
 TEST_F(CgroupTest, RefusesTheSameJarTwice) {
-    const JarCgroup jar = tree.make_jar(5, limits).value();
-    EXPECT_EQ(tree.make_jar(5, limits).error().sys_errno, EEXIST);
+    const JarCgroup jar = jars.make(5, limits).value();
+    EXPECT_EQ(jars.make(5, limits).error().sys_errno, EEXIST);
     EXPECT_FALSE(none_exists(directories_of(jar))) << "the first one was not touched";
 }
 
 TEST_F(CgroupTest, AFailedJarLeavesNothing) {
     limits.memory = Bytes{UINT64_MAX};
     limits.processes = 0;
-    if (Result<JarCgroup> jar = tree.make_jar(9, limits)) {
+    if (Result<JarCgroup> jar = jars.make(9, limits)) {
         EXPECT_TRUE(jar->remove());
     }
-    EXPECT_TRUE(tree.make_jar(9, execution::Limits{}));
+    EXPECT_TRUE(jars.make(9, execution::Limits{}));
 }
 
 TEST_F(CgroupTest, CountsWhatItsProcessesUse) {
-    JarCgroup jar = tree.make_jar(1, limits).value();
+    JarCgroup jar = jars.make(1, limits).value();
     const std::vector<fs::path> directories = directories_of(jar);
     const pid_t child = ::fork();
     if (child == 0) {
@@ -246,7 +270,7 @@ TEST_F(CgroupTest, CountsWhatItsProcessesUse) {
 }
 
 TEST_F(CgroupTest, CannotBeRemovedWhileAProcessIsInIt) {
-    JarCgroup jar = tree.make_jar(1, limits).value();
+    JarCgroup jar = jars.make(1, limits).value();
     const std::vector<fs::path> directories = directories_of(jar);
     const pid_t member = start_member(directories);
     EXPECT_EQ(jar.remove().error().sys_errno, EBUSY);
@@ -257,21 +281,8 @@ TEST_F(CgroupTest, CannotBeRemovedWhileAProcessIsInIt) {
     EXPECT_TRUE(none_exists(directories));
 }
 
-TEST_F(CgroupTest, RemovingTheTreeLeavesNothing) {
-    JarCgroup jar = tree.make_jar(1, limits).value();
-    std::vector<fs::path> paths;
-    for (const fs::path& directory : directories_of(jar)) {
-        paths.push_back(directory.parent_path());
-    }
-    EXPECT_TRUE(jar.remove());
-    EXPECT_TRUE(tree.remove());
-    EXPECT_TRUE(none_exists(paths));
-    EXPECT_EQ(tree.layers(), 0U);
-    EXPECT_TRUE(tree.remove()) << "removing twice is harmless";
-}
-
 TEST_F(CgroupTest, IsPopulatedWhileAProcessIsInIt) {
-    JarCgroup jar = tree.make_jar(1, limits).value();
+    JarCgroup jar = jars.make(1, limits).value();
     EXPECT_FALSE(jar.populated());
     const pid_t member = start_member(directories_of(jar));
     EXPECT_TRUE(jar.populated());
@@ -309,7 +320,7 @@ pid_t start_family(const JarCgroup& jar) {
 
 TEST_F(CgroupTest, KillEndsWhatForksOnAndOn) {
     limits.processes = 40;
-    JarCgroup jar = tree.make_jar(1, limits).value();
+    JarCgroup jar = jars.make(1, limits).value();
     const pid_t family = start_family(jar);
     EXPECT_TRUE(jar.populated());
     EXPECT_TRUE(jar.kill());
@@ -324,9 +335,9 @@ TEST_F(CgroupTest, KillEndsItAlsoWithoutVersionTwo) {
     if (layout.empty()) {
         GTEST_SKIP() << "this host has no version 1";
     }
-    CgroupTree old = CgroupTree::create({::getpid()}, layout).value();
+    TestCgroups old(layout);
     limits.processes = 40;
-    JarCgroup jar = old.make_jar(1, limits).value();
+    JarCgroup jar = old.jars().make(1, limits).value();
     EXPECT_EQ(jar.clone_target(), -1);
     const pid_t family = start_family(jar);
     EXPECT_TRUE(jar.populated());
@@ -339,36 +350,7 @@ TEST_F(CgroupTest, KillEndsItAlsoWithoutVersionTwo) {
 
 TEST_F(CgroupTest, KillOfNothingIsHarmless) {
     EXPECT_TRUE(JarCgroup().kill());
-    EXPECT_TRUE(tree.make_jar(1, limits)->kill());
-}
-
-TEST_F(CgroupTest, ALivingTreeIsNotStale) {
-    JarCgroup jar = tree.make_jar(1, limits).value();
-    remove_stale_cgroup_trees();
-    EXPECT_FALSE(none_exists(directories_of(jar)));
-}
-
-// A warden that dies at once: its tree stays, with a process in it.
-TEST_F(CgroupTest, TheTreeOfADeadWardenIsRemovedWithItsProcesses) {
-    Pipe pipe = make_pipe().value();
-    const pid_t warden = ::fork();
-    if (warden == 0) {
-        Result<CgroupTree> own = CgroupTree::create({::getpid()});
-        const std::vector<fs::path> directories = directories_of(own->make_jar(1, limits).value());
-        ::_exit(own && write_all(pipe.write_end, directories.front().string()) ? 0 : 1);
-    }
-    pipe.write_end.reset();
-    int status = -1;
-    ASSERT_EQ(::waitpid(warden, &status, 0), warden);
-    ASSERT_EQ(status, 0);
-    const fs::path stale = fs::path(read_all(pipe.read_end, kibibytes(4)).value()).parent_path();
-    ASSERT_TRUE(fs::exists(stale));
-    fs::create_directory(stale / "jar-2");
-    const pid_t member = start_member({stale / "jar-2"});
-    EXPECT_GE(remove_stale_cgroup_trees(), 1U);
-    EXPECT_FALSE(fs::exists(stale));
-    ASSERT_EQ(::waitpid(member, &status, WNOHANG), member) << "it was not ended";
-    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    EXPECT_TRUE(jars.make(1, limits)->kill());
 }
 
 // Version 1 only: on version 2 the kernel ends the whole jar, and there is nothing to tell.
@@ -376,8 +358,11 @@ class CgroupMemoryTest : public CgroupTest {
    protected:
     void SetUp() override {
         CgroupTest::SetUp();
+        if (IsSkipped()) {
+            return;
+        }
         limits.memory = mebibytes(32);
-        jar = tree.make_jar(1, limits).value();
+        jar = jars.make(1, limits).value();
         if (!jar.oom_event().valid()) {
             GTEST_SKIP() << "the memory controller is not on version 1 here";
         }
@@ -441,7 +426,7 @@ TEST_F(CgroupMemoryTest, TellsAlsoIfTheParentOfTheBombSurvives) {
 // The event comes before the kernel has counted a kill; whoever asks at once must not hear no.
 TEST_F(CgroupMemoryTest, TheAnswerIsRightAtOnce) {
     for (std::uint64_t number = 10; number < 40; ++number) {
-        JarCgroup other = tree.make_jar(number, limits).value();
+        JarCgroup other = jars.make(number, limits).value();
         const pid_t bomb = start_taking(other, kTooMuch);
         while (!is_readable(other.oom_event(), 0)) {
         }
@@ -486,7 +471,7 @@ TEST_F(CgroupMemoryTest, ABombNextDoorIsNotOurs) {
     ASSERT_NE(memory, directories.end());
     write_file(memory->parent_path() / "memory.limit_in_bytes", "67108864");
     limits.memory = mebibytes(512);
-    JarCgroup neighbour = tree.make_jar(2, limits).value();
+    JarCgroup neighbour = jars.make(2, limits).value();
     const pid_t member = start_member(directories);
     const pid_t bomb = start_taking(neighbour, kTooMuch);
     EXPECT_EQ(WTERMSIG(status_of(bomb)), SIGKILL);

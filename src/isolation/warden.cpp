@@ -67,12 +67,15 @@ Result<void> Warden::take_over(Packet packet) {
         return fail(system_error("the keeper said nothing", ESRCH));
     }
     std::memcpy(&host_, packet.data.data(), sizeof(host_));
+    if (host_.tree_count > kMostTrees) {
+        return fail(ErrorCode::InvalidArgument, "more cgroup trees than there is room for");
+    }
     if (!packet.fds.empty()) {
         template_ = std::move(packet.fds.front());
     }
     std::vector<std::string> trees;
     for (std::size_t index = 0; index < host_.tree_count; ++index) {
-        trees.emplace_back(host_.trees.at(index).data());
+        trees.emplace_back(host_.trees[index].data());
     }
     cgroups_ = JarCgroups(trees);
     next_user_ = random_offset(host_.user_count);
@@ -201,10 +204,13 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
                    {{"step", jar::name_of(step)}, {"reason", launched.error().describe()}});
         tell_server(FailedMessage{
             .jar = message.jar, .step = step, .sys_errno = launched.error().sys_errno});
-        if (const auto found = jars_.find(message.jar); found != jars_.end()) {
+        const auto found = jars_.find(message.jar);
+        if (step == Step::Clone && found != jars_.end()) {
             // It runs, but nobody would hear of its end.
             found->second.kill(KillReason::Cancelled);
             on_jar_exit(message.jar);
+        } else if (step > Step::ReadMessage && host_.mode == jar::Mode::Nested) {
+            clean_up_after(message.jar);
         }
     }
 }
@@ -217,7 +223,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
-        return fail(system_error("every user id of the range is in use", EAGAIN));
+        return fail(system_error("no user id is free", EAGAIN));
     }
     jar::Spec spec{.message = plan_for(message)};
     std::ranges::move(fds, spec.descriptors.begin());
@@ -274,16 +280,24 @@ Result<void> Warden::make_workspace(JarId id, jar::Spec& spec, JarResources& res
 
 void Warden::on_jar_report(JarId id) {
     const auto found = jars_.find(id);
-    if (found == jars_.end() || !found->second.report_fd().valid()) {
-        return;
+    if (found != jars_.end() && !pass_on_report(found->second)) {
+        found->second.kill(KillReason::None);
     }
-    Result<std::optional<WardenMessage>> news = found->second.on_report();
+}
+
+bool Warden::pass_on_report(Jar& jar) {
+    if (!jar.report_fd().valid()) {
+        return true;
+    }
+    const Result<std::optional<WardenMessage>> news = jar.on_report();
     if (!news) {
         log_.error("a jar's report could not be read", {{"reason", news.error().describe()}});
-        found->second.kill(KillReason::None);
-    } else if (*news) {
+        return false;
+    }
+    if (*news) {
         std::visit([this](const auto& message) { tell_server(message); }, **news);
     }
+    return true;
 }
 
 void Warden::on_out_of_memory(JarId id) {
@@ -300,6 +314,9 @@ void Warden::on_jar_exit(JarId id) {
     }
     Jar jar = std::move(found->second);
     jars_.erase(found);
+    // What was said just before the end is still in the socket.
+    while (jar.report_fd().valid() && pass_on_report(jar)) {
+    }
     if (const Result<void> reaped = jar.on_exit(); !reaped) {
         log_.error("a jar could not be reaped", {{"reason", reaped.error().describe()}});
     }

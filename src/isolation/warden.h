@@ -50,6 +50,8 @@ class Warden {
     jar::SpecMessage plan_for(const LaunchMessage& message);
     Result<void> make_workspace(JarId id, jar::Spec& spec, JarResources& resources);
     void on_jar_report(JarId id);
+    // Reads one and tells the server what it needs to know. False if it could not be read.
+    [[nodiscard]] bool pass_on_report(Jar& jar);
     void on_jar_exit(JarId id);
     void enforce_deadlines();
     void remove_ended_cgroups();

@@ -4,49 +4,46 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <optional>
 
+#include "base/id.h"
+#include "isolation/test_cgroups.h"
 #include "isolation/test_init.h"
+#include "jar/landlock.h"
 
 namespace belljar::isolation {
 namespace {
 
-const ConfigureMessage kConfiguration{.first_user_id = 1'800'000'000,
-                                      .user_id_count = 1000,
-                                      .server_pid = 0,
-                                      .root_is_image = 0,
-                                      .workspace_bytes = 16 << 20,
-                                      .root = {},
-                                      .tools = {},
-                                      .scratch = to_host_path("/var/tmp").value()};
-ConfigureMessage with_users(std::uint32_t first, std::uint32_t count) {
-    ConfigureMessage configuration = kConfiguration;
-    configuration.first_user_id = first;
-    configuration.user_id_count = count;
-    return configuration;
-}
-
 constexpr int kCouldNotStart = 2;
 constexpr int kStopped = 1;
+constexpr std::uint32_t kFirstUser = 1'800'000'000;
 
-// The warden in a process of its own; the test plays the server.
+// The warden in a process of its own; the test plays the server and the keeper.
 class WardenTest : public testing::Test {
    protected:
     void SetUp() override {
         if (::geteuid() != 0) {
             GTEST_SKIP() << "jars can be made only by root";
         }
+        cgroups.emplace();
+        host = describe_host();
         jar::SocketPair sockets = jar::make_seqpacket_pair().value();
+        jar::SocketPair keepers = jar::make_seqpacket_pair().value();
         warden = ::fork();
         ASSERT_GE(warden, 0);
         if (warden == 0) {
             sockets.first.reset();
-            ::_exit(be_warden(std::move(sockets.second)));
+            keepers.first.reset();
+            ::_exit(be_warden(std::move(sockets.second), std::move(keepers.second)));
         }
         server = std::move(sockets.first);
+        keeper = std::move(keepers.first);
     }
 
     void TearDown() override {
@@ -54,33 +51,51 @@ class WardenTest : public testing::Test {
             stop();
         }
         // What a keeper does after a warden that had to stop.
-        remove_stale_cgroup_trees();
+        EXPECT_TRUE(!cgroups || cgroups->remove());
     }
 
-    static int be_warden(Fd socket) {
+    static int be_warden(Fd socket, const Fd& keeper_socket) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
         const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         ::dup2(nothing.get(), STDERR_FILENO);
         const Log log("warden", LogLevel::Error);
-        const Host host{.init = test_init_path()};
-        auto made = Warden::create(std::move(socket), host, log);
+        auto made = Warden::create(std::move(socket), keeper_socket, log);
         if (!made) {
             return kCouldNotStart;
         }
         return (*made)->run() ? 0 : kStopped;
     }
 
-    void configure(ConfigureMessage configuration = kConfiguration) {
-        configuration.server_pid = static_cast<std::uint32_t>(::getpid());
-        ASSERT_TRUE(send_message(server, configuration));
+    [[nodiscard]] HostMessage describe_host() const {
+        HostMessage message{};
+        message.mode = jar::Mode::Root;
+        message.first_user = kFirstUser;
+        message.user_count = 1000;
+        message.landlock_abi = jar::find_landlock_abi();
+        message.small_workspaces = 1;
+        message.init = to_host_path(test_init_path()).value();
+        message.scratch = to_host_path("/var/tmp").value();
+        for (const std::string& path : cgroups->paths()) {
+            message.trees.at(message.tree_count++) = to_host_path(path).value();
+        }
+        return message;
+    }
+
+    // What the keeper says; it is not heard of again unless it dies.
+    void tell_host() {
+        const auto said = std::as_bytes(std::span(&host, 1));
+        ASSERT_TRUE(jar::send_packet(keeper, said, {}));
+        keeper.reset();
     }
 
     void get_ready() {
-        configure();
+        tell_host();
         const WardenMessage message = next();
         ASSERT_TRUE(std::holds_alternative<ReadyMessage>(message));
-        layers = std::get<ReadyMessage>(message).layers;
+        ready = std::get<ReadyMessage>(message);
     }
+
+    [[nodiscard]] bool holds(Layer layer) const { return (ready.layers & bit(layer)) != 0; }
 
     WardenMessage next() {
         pollfd entry{.fd = server.get(), .events = POLLIN, .revents = 0};
@@ -135,15 +150,37 @@ class WardenTest : public testing::Test {
         return WEXITSTATUS(status);
     }
 
+    std::optional<TestCgroups> cgroups;
+    HostMessage host{};
     pid_t warden = -1;
     Fd server;
-    std::uint32_t layers = 0;
+    Fd keeper;
+    ReadyMessage ready{};
 };
 
 TEST_F(WardenTest, SaysWhatHoldsAndEndsWithItsServer) {
     get_ready();
-    EXPECT_NE(layers & static_cast<std::uint32_t>(Layer::Namespaces), 0U);
-    EXPECT_NE(layers & static_cast<std::uint32_t>(Layer::NoCapabilities), 0U);
+    EXPECT_EQ(ready.mode, jar::Mode::Root);
+    for (const Layer layer : {Layer::Namespaces, Layer::NoCapabilities, Layer::UniqueUser,
+                              Layer::ReadOnlyRoot, Layer::Seccomp, Layer::DiskQuota}) {
+        EXPECT_TRUE(holds(layer)) << bit(layer);
+    }
+    EXPECT_EQ(holds(Layer::Landlock), host.landlock_abi > 0);
+    const std::uint32_t limits =
+        bit(Layer::MemoryLimit) | bit(Layer::ProcessLimit) | bit(Layer::CpuShare);
+    EXPECT_EQ(ready.layers & limits, cgroups->jars().layers());
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, PromisesNothingThatTheHostLacks) {
+    host.tree_count = 0;
+    host.landlock_abi = 0;
+    host.user_count = 0;
+    get_ready();
+    for (const Layer layer : {Layer::MemoryLimit, Layer::ProcessLimit, Layer::CpuShare,
+                              Layer::Landlock, Layer::UniqueUser}) {
+        EXPECT_FALSE(holds(layer)) << bit(layer);
+    }
     EXPECT_EQ(stop(), 0);
 }
 
@@ -196,6 +233,42 @@ TEST_F(WardenTest, NamesTheStepThatFailed) {
     ASSERT_TRUE(std::holds_alternative<FailedMessage>(message));
     EXPECT_EQ(std::get<FailedMessage>(message).step, Step::Execute);
     EXPECT_EQ(std::get<FailedMessage>(message).sys_errno, ENOENT);
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> children;
+    for (const std::string& word : read_words("/proc/" + std::to_string(parent) + "/task/" +
+                                              std::to_string(parent) + "/children")) {
+        children.push_back(std::atoi(word.c_str()));
+    }
+    return children;
+}
+
+// The reports and the end of a jar are all there before the warden looks.
+TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
+    get_ready();
+    Pipe output = make_pipe().value();
+    const std::vector<int> numbers(kGuestFdCount, output.write_end.get());
+    const LaunchMessage message = launch_of(
+        1, {"/bin/sh", "-c", "while test ! -e go; do :; done; unshare -m true; chroot / true"});
+    ASSERT_TRUE(send_message(server, message, numbers));
+    output.write_end.reset();
+    expect_started(1);
+    const std::vector<pid_t> inits = children_of(warden);
+    ASSERT_EQ(inits.size(), 1U);
+    ASSERT_EQ(::kill(warden, SIGSTOP), 0);
+    const std::string init = "/proc/" + std::to_string(inits.front());
+    ASSERT_TRUE(
+        Fd(::open((init + "/root/workspace/go").c_str(), O_CREAT | O_CLOEXEC, 0600)).valid());
+    EXPECT_TRUE(becomes_true([&] { return read_words(init + "/stat").at(2) == "Z"; },
+                             std::chrono::seconds(20)));
+    ASSERT_EQ(::kill(warden, SIGCONT), 0);
+    for (int count = 0; count < 2; ++count) {
+        const WardenMessage denied = next();
+        EXPECT_TRUE(std::holds_alternative<DeniedMessage>(denied)) << denied.index();
+    }
+    EXPECT_EQ(expect_ended(1).exited, 1U);
+    EXPECT_EQ(stop(), 0);
 }
 
 TEST_F(WardenTest, RefusesMalformedLaunches) {
@@ -252,30 +325,153 @@ TEST_F(WardenTest, StopsAtAnUnknownKillReason) {
     EXPECT_EQ(stop(), kStopped);
 }
 
-TEST_F(WardenTest, IsConfiguredOnce) {
+// The keeper has read it; to the warden it makes no sense.
+TEST_F(WardenTest, StopsAtAConfiguration) {
     get_ready();
-    configure();
+    ASSERT_TRUE(send_message(server, ConfigureMessage{}));
     EXPECT_EQ(stop(), kStopped);
 }
 
-TEST_F(WardenTest, DoesNotStartWithUserIdsOfTheHost) {
-    configure(with_users(0, 1000));
+TEST_F(WardenTest, DoesNotStartWithoutAKeeper) {
+    keeper.reset();
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 
-TEST_F(WardenTest, DoesNotStartWithoutUserIds) {
-    configure(with_users(1'800'000'000, 0));
+TEST_F(WardenTest, DoesNotStartWithAMessageOfAnotherSize) {
+    const auto said = std::as_bytes(std::span(&host, 1));
+    ASSERT_TRUE(jar::send_packet(keeper, said.first(said.size() - 1), {}));
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 
-TEST_F(WardenTest, DoesNotStartWithUserIdsThatWrapAround) {
-    configure(with_users(UINT32_MAX - 10, 100));
+TEST_F(WardenTest, DoesNotStartWithMoreTreesThanThereIsRoomFor) {
+    host.tree_count = kMostTrees + 1;
+    tell_host();
     EXPECT_EQ(stop(), kCouldNotStart);
 }
 
-TEST_F(WardenTest, DoesNotStartWithAnotherMessageFirst) {
-    ASSERT_TRUE(send_message(server, KillMessage{.jar = 1, .reason = KillReason::None}));
+TEST_F(WardenTest, DoesNotStartWithoutItsInit) {
+    host.init = to_host_path("/no/such/belljar-init").value();
+    tell_host();
     EXPECT_EQ(stop(), kCouldNotStart);
+}
+
+TEST_F(WardenTest, AKeeperThatDiesTakesTheJarsWithIt) {
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    ASSERT_EQ(::kill(warden, kKeeperGone), 0);
+    int status = -1;
+    ASSERT_EQ(::waitpid(std::exchange(warden, -1), &status, 0) > 0, true);
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(WardenTest, RefusesAJarThatThereIsAlready) {
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    send_launch(launch_of(1, {"/bin/true"}));
+    expect_refused(1);
+    ASSERT_TRUE(send_message(server, KillMessage{.jar = 1, .reason = KillReason::Output}));
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Output) << "the first one was not touched";
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, NoTwoJarsHaveTheSameUser) {
+    host.user_count = 2;
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    send_launch(launch_of(2, {"/bin/sleep", "1000"}));
+    expect_started(2);
+    send_launch(launch_of(3, {"/bin/true"}));
+    expect_refused(3);
+    ASSERT_TRUE(send_message(server, KillMessage{.jar = 1, .reason = KillReason::Cancelled}));
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Cancelled);
+    // The id is free again when the cgroup is gone, a moment after the end was told.
+    const auto launches = [this] {
+        send_launch(launch_of(4, {"/bin/true"}));
+        return std::holds_alternative<StartedMessage>(next());
+    };
+    EXPECT_TRUE(becomes_true(launches, std::chrono::seconds(20)));
+    EXPECT_EQ(expect_ended(4).exited, 1U);
+    EXPECT_EQ(stop(), 0);
+}
+
+// Without namespaces, as in a container that allows none.
+class NestedWardenTest : public WardenTest {
+   protected:
+    void SetUp() override {
+        WardenTest::SetUp();
+        if (IsSkipped()) {
+            return;
+        }
+        scratch = testing::TempDir() + "warden-test-" + random_hex(4);
+        ASSERT_TRUE(std::filesystem::create_directory(scratch));
+        ASSERT_EQ(::chmod(scratch.c_str(), 0755), 0);
+        host.mode = jar::Mode::Nested;
+        host.scratch = to_host_path(scratch).value();
+    }
+
+    void TearDown() override {
+        WardenTest::TearDown();
+        if (!scratch.empty()) {
+            EXPECT_TRUE(std::filesystem::is_empty(scratch));
+            std::filesystem::remove_all(scratch);
+        }
+    }
+
+    // Below the warden's own directory.
+    [[nodiscard]] std::size_t directories_of_jars() const {
+        const std::filesystem::directory_iterator own(scratch);
+        const std::filesystem::directory_iterator jars(own->path());
+        return static_cast<std::size_t>(std::distance(begin(jars), end(jars)));
+    }
+
+    std::string scratch;
+};
+
+TEST_F(NestedWardenTest, SaysWhatDoesNotHold) {
+    get_ready();
+    EXPECT_EQ(ready.mode, jar::Mode::Nested);
+    for (const Layer layer : {Layer::Namespaces, Layer::ReadOnlyRoot, Layer::DiskQuota}) {
+        EXPECT_FALSE(holds(layer)) << bit(layer);
+    }
+    EXPECT_TRUE(holds(Layer::Seccomp));
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(NestedWardenTest, NothingOutlivesAJar) {
+    get_ready();
+    for (JarId jar = 1; jar <= 3; ++jar) {
+        send_launch(launch_of(jar, {"/bin/sh", "-c",
+                                    "mkdir -p a/b/c; echo x > a/b/c/d; chmod 0 a/b/c a/b;"
+                                    "setsid sleep 1000 & exit 4"}));
+        expect_started(jar);
+        const EndedMessage ended = expect_ended(jar);
+        EXPECT_EQ(WEXITSTATUS(ended.wait_status), 4);
+    }
+    EXPECT_TRUE(
+        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(NestedWardenTest, AServerThatGoesAwayTakesItsJarsWithIt) {
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sh", "-c", "setsid sleep 1000 & exec sleep 1000"}));
+    expect_started(1);
+    send_launch(launch_of(2, {"/bin/sleep", "1000"}));
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(NestedWardenTest, AJarThatCannotBeMadeLeavesNoDirectory) {
+    host.init = to_host_path("/dev/null").value();  // can be opened but not executed
+    get_ready();
+    send_launch(launch_of(1, {"/bin/true"}));
+    const WardenMessage message = next();
+    EXPECT_FALSE(std::holds_alternative<StartedMessage>(message)) << message.index();
+    EXPECT_TRUE(
+        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
+    EXPECT_EQ(stop(), 0);
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace belljar::jar {
 namespace {
@@ -23,66 +24,86 @@ Entries list(const Fd& directory) {
 Fd open_below(const Fd& parent, const char* name) {
     constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int opened = ::openat(parent.get(), name, kFlags);
-    if (opened < 0 && errno == EACCES && ::fchmodat(parent.get(), name, 0700, 0) == 0) {
+    if (opened < 0 && errno == EACCES &&
+        ::fchmodat(parent.get(), name, 0700, AT_SYMLINK_NOFOLLOW) == 0) {
         opened = ::openat(parent.get(), name, kFlags);
     }
     return Fd(opened);
 }
 
-// Removes what is not a directory; returns the name of one that must be emptied first, or nothing.
-Result<std::string> remove_files(const Fd& directory) {
+// Removes files and empty directories and calls `on_full` with the name of each other directory.
+// Says whether there was anything. What is mounted counts as busy, which is an error.
+template <typename OnFull>
+Result<bool> remove_entries(const Fd& directory, OnFull on_full) {
     ::fchmod(directory.get(), 0700);  // its owner may have locked itself out
     const Entries entries = list(directory);
     if (!entries) {
         return fail(system_error("open directory"));
     }
+    bool found = false;
+    errno = 0;
     while (const dirent* entry = ::readdir(entries.get())) {
-        const std::string name = entry->d_name;
-        if (name == "." || name == "..") {
+        const char* name = entry->d_name;
+        if (std::string_view(name) == "." || std::string_view(name) == "..") {
             continue;
         }
-        if (::unlinkat(directory.get(), name.c_str(), 0) == 0 ||
-            ::unlinkat(directory.get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) {
-            continue;
+        found = true;
+        if (::unlinkat(directory.get(), name, 0) != 0 &&
+            ::unlinkat(directory.get(), name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
+            if (errno != ENOTEMPTY && errno != EEXIST) {
+                return fail(system_error("unlink"));
+            }
+            BJ_TRY_VOID(on_full(name));
         }
-        if (errno != ENOTEMPTY && errno != EEXIST) {
-            return fail(system_error("unlink"));
-        }
-        return name;
+        errno = 0;
     }
-    return std::string();
+    if (errno != 0) {
+        return fail(system_error("readdir"));
+    }
+    return found;
+}
+
+// To a name that nobody could have put in the way.
+Result<void> move_up(const Fd& from, const char* name, const Fd& top) {
+    std::uint64_t random = 0;
+    if (::getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+        return fail(system_error("getrandom"));
+    }
+    // Moving a directory writes into it. If that is not allowed, the rename says so.
+    [[maybe_unused]] const int opened = ::fchmodat(from.get(), name, 0700, AT_SYMLINK_NOFOLLOW);
+    const std::string unique = ".belljar-" + std::to_string(random);
+    if (::renameat(from.get(), name, top.get(), unique.c_str()) != 0) {
+        return fail(system_error("rename"));
+    }
+    return {};
+}
+
+Result<void> remove_directory(const Fd& top, const char* name) {
+    const Fd inner = open_below(top, name);
+    if (!inner.valid()) {
+        return fail(system_error("open directory"));
+    }
+    BJ_TRY_VOID(
+        remove_entries(inner, [&](const char* deeper) { return move_up(inner, deeper, top); }));
+    // If the listing has missed something, the next pass finds the directory again.
+    if (::unlinkat(top.get(), name, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST) {
+        return fail(system_error("rmdir"));
+    }
+    return {};
 }
 
 }  // namespace
 
-// Without recursion, and with two descriptors however deep the tree is: a directory inside a
+// Without recursion, and with a few descriptors however deep the tree is: a directory inside a
 // directory is moved up to the top, until there is none.
 Result<void> remove_content(const Fd& directory) {
-    while (true) {
-        BJ_TRY(const std::string full, remove_files(directory));
-        if (full.empty()) {
-            return {};
-        }
-        const Fd inner = open_below(directory, full.c_str());
-        if (!inner.valid()) {
-            return fail(system_error("open directory"));
-        }
-        std::uint64_t moved = 0;
-        while (true) {
-            BJ_TRY(const std::string deeper, remove_files(inner));
-            if (deeper.empty()) {
-                break;
-            }
-            const std::string name = ".belljar-" + std::to_string(moved++);
-            // Moving a directory writes into it. If that is not allowed, the rename says so.
-            [[maybe_unused]] const int opened =
-                ::fchmodat(inner.get(), deeper.c_str(), 0700, AT_SYMLINK_NOFOLLOW);
-            if (::renameat(inner.get(), deeper.c_str(), directory.get(), name.c_str()) != 0 &&
-                errno != ENOTEMPTY && errno != EEXIST) {
-                return fail(system_error("rename"));
-            }
-        }
+    bool left = true;
+    while (left) {
+        BJ_TRY(left, remove_entries(directory, [&directory](const char* name) {
+                   return remove_directory(directory, name);
+               }));
     }
+    return {};
 }
 
 Result<void> empty_scratch(const Fd& scratch) {

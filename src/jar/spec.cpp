@@ -59,8 +59,13 @@ Result<Spec> receive_spec(const Fd& socket) {
             return fail(system_error("a spec without its descriptors", EPROTO));
         }
     }
-    if (next != packet.fds.size() || !spec.descriptors.back().valid()) {
+    const bool has_workspace =
+        spec.message.workspace != WorkspaceKind::Directory || spec.workspace.valid();
+    if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_workspace) {
         return fail(system_error("a spec without its descriptors", EPROTO));
+    }
+    if (spec.message.root.back() != '\0' || spec.message.tools.back() != '\0') {
+        return fail(system_error("a spec with a path without end", EPROTO));
     }
     BJ_TRY(spec.command, command_of(spec.message.command));
     return spec;
