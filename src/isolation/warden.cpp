@@ -210,7 +210,7 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
             found->second.kill(KillReason::Cancelled);
             on_jar_exit(message.jar);
         } else if (step > Step::ReadMessage && host_.mode == jar::Mode::Nested) {
-            clean_up_after(message.jar);
+            remove_files_of(message.jar);
         }
     }
 }
@@ -345,7 +345,11 @@ void Warden::clean_up_after(const Jar& ended_jar) {
     if (const Result<void> ended = jar::end_descendants(own); !ended) {
         log_.error("processes of a jar are left", {{"reason", ended.error().describe()}});
     }
-    if (const Result<void> removed = scratch_.remove(ended_jar.id()); !removed) {
+    remove_files_of(ended_jar.id());
+}
+
+void Warden::remove_files_of(JarId id) {
+    if (const Result<void> removed = scratch_.remove(id); !removed) {
         log_.error("files of a jar are left", {{"reason", removed.error().describe()}});
     }
 }

@@ -57,6 +57,7 @@ class Warden {
     void remove_ended_cgroups();
     void kill_everything();
     void clean_up_after(const Jar& ended_jar);
+    void remove_files_of(JarId id);
     void on_out_of_memory(JarId id);
     uid_t next_free_user();
     template <typename Message>
