@@ -71,8 +71,8 @@ Result<isolation::ConfigureMessage> configuration_from(const WardenOptions& opti
     return configuration;
 }
 
-Result<isolation::ReadyMessage> shake_hands(const Fd& socket, const WardenOptions& options) {
-    BJ_TRY(const isolation::ConfigureMessage configuration, configuration_from(options));
+Result<isolation::ReadyMessage> shake_hands(const Fd& socket,
+                                            const isolation::ConfigureMessage& configuration) {
     BJ_TRY_VOID(isolation::send_message(socket, configuration));
     BJ_TRY(const bool answered, wait_readable(socket, kStartMilliseconds));
     if (!answered) {
@@ -109,6 +109,7 @@ Result<std::string> find_warden() {
 }
 
 Result<WardenProcess> start_warden(const WardenOptions& options) {
+    BJ_TRY(const isolation::ConfigureMessage configuration, configuration_from(options));
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
     if (::setsockopt(sockets.first.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBuffer,
                      sizeof(kSocketBuffer)) != 0) {
@@ -125,7 +126,7 @@ Result<WardenProcess> start_warden(const WardenOptions& options) {
     WardenProcess warden;
     BJ_TRY(warden.keeper, PidFd::open(child));
     warden.socket = std::move(sockets.first);
-    Result<isolation::ReadyMessage> ready = shake_hands(warden.socket, options);
+    Result<isolation::ReadyMessage> ready = shake_hands(warden.socket, configuration);
     if (!ready) {
         warden.socket.reset();
         [[maybe_unused]] const Result<void> stopped = wait_for_warden(warden.keeper);

@@ -53,6 +53,9 @@ Result<ConfigureMessage> receive_configuration(const Fd& server) {
         return fail(system_error("no configuration arrived", ETIMEDOUT));
     }
     BJ_TRY(const jar::Packet packet, jar::receive_packet(server));
+    if (packet.data.empty()) {
+        return fail(system_error("the server is gone", ESRCH));
+    }
     BJ_TRY(const isolation::ServerMessage message, isolation::decode_server_message(packet.data));
     const auto* configuration = std::get_if<ConfigureMessage>(&message);
     if (configuration == nullptr || !is_usable(*configuration)) {
