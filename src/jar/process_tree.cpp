@@ -1,5 +1,6 @@
 #include "jar/process_tree.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -20,42 +22,128 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kTimeToEndItself = std::chrono::milliseconds(500);
 
-Result<std::vector<pid_t>> children() {
-    const std::string self = std::to_string(::getpid());
-    BJ_TRY(const std::string text,
-           read_file("/proc/self/task/" + self + "/children", mebibytes(4)));
-    std::vector<pid_t> found;
-    const char* position = text.data();
-    const char* end = position + text.size();
+using Processes = std::vector<pid_t>;
+
+std::string directory_of(pid_t process) { return "/proc/" + std::to_string(process); }
+
+// Of one thread.
+Result<Processes> read_children(const std::string& thread) {
+    BJ_TRY(const std::string text, read_file(thread + "/children", mebibytes(4)));
+    Processes found;
+    const char* end = text.data() + text.size();
     pid_t child = 0;
-    for (auto next = std::from_chars(position, end, child); next.ec == std::errc{};
+    for (auto next = std::from_chars(text.data(), end, child); next.ec == std::errc{};
          next = std::from_chars(next.ptr + 1, end, child)) {
         found.push_back(child);
     }
     return found;
 }
 
-Result<void> end_children(const std::vector<pid_t>& spared, const std::function<int()>& signal) {
+// Of all threads of another process, as far as it can be seen and still lives.
+Processes children_of(pid_t process) {
+    const std::string threads = directory_of(process) + "/task/";
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(threads.c_str()), ::closedir);
+    Processes found;
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+        const Processes more = read_children(threads + entry->d_name).value_or(Processes{});
+        found.insert(found.end(), more.begin(), more.end());
+    }
+    return found;
+}
+
+// pid (name) state parent ...; the name may hold anything.
+pid_t parent_of(pid_t process) {
+    const std::string text = read_file(directory_of(process) + "/stat", kibibytes(4)).value_or("");
+    const std::size_t name_end = text.rfind(')');
+    pid_t parent = 0;
+    if (name_end != std::string::npos && text.size() > name_end + 4) {
+        std::from_chars(text.data() + name_end + 4, text.data() + text.size(), parent);
+    }
+    return parent;
+}
+
+// Who was listed as a child may have ended since, and another have its number: the pidfd holds on
+// to one process, and whose child it is tells which.
+void end_grandchild(pid_t process, pid_t parent) {
+    const Result<PidFd> held = PidFd::open(process);
+    const pid_t present = parent_of(process);
+    if (held && (present == parent || present == ::getpid())) {
+        [[maybe_unused]] const Result<void> sent = held->signal(SIGKILL);
+    }
+}
+
+// A child of ours that is not reaped keeps its number: nobody else can be hit. Whoever is told to
+// die forks no more, so that its children are listed only then.
+void end_with_descendants(pid_t child) {
+    ::kill(child, SIGKILL);
+    std::set<pid_t> seen{child};
+    Processes open{child};
+    while (!open.empty()) {
+        const pid_t parent = open.back();
+        open.pop_back();
+        for (const pid_t process : children_of(parent)) {
+            if (seen.insert(process).second) {
+                end_grandchild(process, parent);
+                open.push_back(process);
+            }
+        }
+    }
+}
+
+bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) ==
+               0 &&
+           info.si_pid == child;
+}
+
+// Whom to end, and how: everybody at once where that reaches no stranger, and those who can end
+// their own only after they had the time for it.
+struct Order {
+    const std::vector<pid_t>& spared;
+    Everybody everybody = Everybody::Anyone;
+    TimePoint ask_until = TimePoint::min();
+};
+
+// Nobody is reaped while another may live: the dead count as processes too, so that whoever forks
+// on and on comes to the limit of its user or its container.
+Result<void> end_children(const Order& order) {
     const TimePoint give_up = Clock::now() + kPatience;
+    const std::string self = directory_of(::getpid()) + "/task/" + std::to_string(::getpid());
+    std::set<pid_t> told;
+    Processes dead;
     while (true) {
-        BJ_TRY(std::vector<pid_t> found, children());
-        std::erase_if(found, [&spared](pid_t child) {
-            return std::ranges::find(spared, child) != spared.end();
+        BJ_TRY(Processes children, read_children(self));
+        std::erase_if(children, [&order](pid_t child) {
+            return std::ranges::find(order.spared, child) != order.spared.end();
         });
-        if (found.empty()) {
+        if (children.empty()) {
             return {};
         }
-        if (Clock::now() > give_up) {
+        const TimePoint now = Clock::now();
+        if (now > give_up) {
             return fail(system_error("end every process", ETIMEDOUT));
         }
-        // A child of ours that is not reaped keeps its number: nobody else can be hit.
-        const int number = signal();
-        for (const pid_t child : found) {
-            ::kill(child, number);
+        if (order.everybody == Everybody::OneJar) {
+            // At once: a process to which a deadly signal is on its way cannot fork.
+            ::kill(-1, SIGKILL);
         }
-        for (const pid_t child : found) {
-            ::waitpid(child, nullptr, WNOHANG | __WALL);
+        for (const pid_t child : children) {
+            if (now < order.ask_until) {
+                ::kill(child, SIGTERM);
+            } else if (told.insert(child).second) {
+                end_with_descendants(child);
+            }
         }
+        const bool all_ended = std::ranges::all_of(children, has_ended);
+        if (all_ended && children == dead) {
+            // All were dead before, and nobody has come to us since.
+            for (const pid_t child : children) {
+                ::waitpid(child, nullptr, WNOHANG | __WALL);
+                told.erase(child);
+            }
+        }
+        dead = all_ended ? children : Processes{};
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
@@ -63,19 +151,11 @@ Result<void> end_children(const std::vector<pid_t>& spared, const std::function<
 }  // namespace
 
 Result<void> end_jar(Everybody everybody) {
-    return end_children({}, [everybody] {
-        if (everybody == Everybody::OneJar) {
-            // At once: a process to which a deadly signal is on its way cannot fork.
-            ::kill(-1, SIGKILL);
-        }
-        return SIGKILL;
-    });
+    return end_children({.spared = {}, .everybody = everybody});
 }
 
 Result<void> end_descendants(const std::vector<pid_t>& spared) {
-    const TimePoint ask_until = Clock::now() + kTimeToEndItself;
-    return end_children(spared,
-                        [ask_until] { return Clock::now() < ask_until ? SIGTERM : SIGKILL; });
+    return end_children({.spared = spared, .ask_until = Clock::now() + kTimeToEndItself});
 }
 
 Result<void> end_processes_of(uid_t user) {

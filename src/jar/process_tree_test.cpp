@@ -1,8 +1,8 @@
 #include "jar/process_tree.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,150 +11,208 @@
 #include <cerrno>
 #include <csignal>
 #include <functional>
+#include <sstream>
 
+#include "base/clock.h"
 #include "base/fd.h"
-#include "jar/landlock.h"
 
 namespace belljar::jar {
 namespace {
 
-// An id that no account has, and how many processes it may have: a bomb stays a small one.
-constexpr uid_t kUser = 1'900'200'000;
-constexpr rlim_t kMostProcesses = 64;
-constexpr auto kTimeToGrow = 100'000;  // microseconds
+constexpr uid_t kSomebody = 1'900'000'003;
 
-enum Verdict : int { kFine, kNoSurroundings, kNotEnded, kStrangerEnded, kStrangerReached };
-
-// Runs `body` as pid 1 of a pid namespace, so that a signal to everybody stays in it whatever the
-// code under test does, and so that nothing is left afterwards.
-int run_apart(const std::function<Verdict()>& body) {
-    const pid_t outer = ::fork();
-    if (outer == 0) {
-        if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
-            ::_exit(kNoSurroundings);
-        }
-        const pid_t inner = ::fork();
-        if (inner == 0) {
-            const bool ready = ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL) == 0 &&
-                               ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                               ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
-            ::_exit(ready ? body() : kNoSurroundings);
-        }
-        int status = 0;
-        ::waitpid(inner, &status, 0);
-        ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : kNoSurroundings);
+// Starts a process that runs `act`, and never returns from it.
+pid_t start(const std::function<void()>& act) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        act();
+        ::_exit(0);
     }
-    int status = 0;
-    ::waitpid(outer, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : kNoSurroundings;
+    return child;
 }
 
-bool become_ordinary_user() {
-    const rlimit processes{.rlim_cur = kMostProcesses, .rlim_max = kMostProcesses};
-    return ::setrlimit(RLIMIT_NPROC, &processes) == 0 && ::setresgid(kUser, kUser, kUser) == 0 &&
-           ::setresuid(kUser, kUser, kUser) == 0 &&
-           ::prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0;
-}
-
-pid_t start_stranger() {
-    const pid_t stranger = ::fork();
-    if (stranger == 0) {
-        ::_exit(become_ordinary_user() ? ::pause() : 1);
-    }
-    return stranger;
-}
-
-[[noreturn]] void fork_for_ever() {
+void wait_for_ever() {
     while (true) {
-        ::fork();
+        ::pause();
     }
 }
 
-// In the place of a jar's init: starts what cannot be ended one by one, and ends it.
-Verdict hold_a_bomb(pid_t stranger) {
-    if (!become_ordinary_user() || ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) {
-        return kNoSurroundings;
+// Every process of a test holds the write end of a pipe, so that its end of file tells that none is
+// left. Some write a byte when they are where they should be.
+class Family {
+   public:
+    void say_ready() const { EXPECT_EQ(::write(pipe_.write_end.get(), "r", 1), 1); }
+    void await(int count) const {
+        char byte = 0;
+        for (int index = 0; index < count; ++index) {
+            EXPECT_EQ(::read(pipe_.read_end.get(), &byte, 1), 1);
+        }
     }
-    const Result<Everybody> everybody = confine_signals(find_landlock_abi());
-    if (!everybody || *everybody != Everybody::OneJar) {
-        return kNoSurroundings;
+    // In the process that ends all others: nobody but us holds the pipe.
+    [[nodiscard]] bool is_gone() {
+        pipe_.write_end.reset();
+        pollfd entry{.fd = pipe_.read_end.get(), .events = POLLIN, .revents = 0};
+        std::array<char, 4096> rest{};
+        while (::poll(&entry, 1, 0) == 1) {
+            if (::read(pipe_.read_end.get(), rest.data(), rest.size()) == 0) {
+                return true;
+            }
+        }
+        return false;
     }
-    if (::kill(stranger, 0) == 0 || errno != EPERM) {
-        return kStrangerReached;
+
+   private:
+    Pipe pipe_ = make_pipe().value();
+};
+
+// Runs `act` in a child subreaper, as init and the keeper are. It returns whether all is well.
+bool in_subreaper(const std::function<bool(Family&)>& act) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        Family family;
+        const bool good = ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) == 0 && act(family);
+        ::_exit(good && !testing::Test::HasFailure() ? 0 : 1);
     }
-    if (::fork() == 0) {
-        fork_for_ever();
-    }
-    ::usleep(kTimeToGrow);
-    return end_jar(*everybody) ? kFine : kNotEnded;
+    int status = -1;
+    return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
-bool is_alive(pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == 0; }
+bool has_no_children() { return ::waitpid(-1, nullptr, WNOHANG | __WALL) < 0 && errno == ECHILD; }
 
-Verdict exit_of(pid_t child) {
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
-        return kNoSurroundings;
-    }
-    return static_cast<Verdict>(WEXITSTATUS(status));
+TEST(ProcessTree, NobodyIsEndedIfThereIsNobody) {
+    EXPECT_TRUE(in_subreaper([](Family&) { return end_descendants({}).has_value(); }));
 }
 
-TEST(ProcessTree, EndsAForkBombAndNobodyElse) {
-    if (::geteuid() != 0) {
-        GTEST_SKIP() << "only root can make a pid namespace to do this in";
-    }
-    if (find_landlock_abi() < 6) {
-        GTEST_SKIP() << "this kernel's Landlock does not know signals";
-    }
-    EXPECT_EQ(run_apart([] {
-                  const pid_t stranger = start_stranger();
-                  const pid_t init = ::fork();
-                  if (init == 0) {
-                      ::_exit(hold_a_bomb(stranger));
-                  }
-                  const Verdict verdict = exit_of(init);
-                  return verdict == kFine && !is_alive(stranger) ? kStrangerEnded : verdict;
-              }),
-              kFine);
+TEST(ProcessTree, EndsChildrenThatIgnoreSignals) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        for (int count = 0; count < 3; ++count) {
+            start([&family] {
+                for (int number = 1; number < NSIG; ++number) {
+                    ::signal(number, SIG_IGN);
+                }
+                family.say_ready();
+                wait_for_ever();
+            });
+        }
+        family.await(3);
+        return end_descendants({}) && family.is_gone() && has_no_children();
+    }));
 }
 
-TEST(ProcessTree, EndsEverythingOfAUser) {
-    if (::geteuid() != 0) {
-        GTEST_SKIP() << "only root can become another user";
-    }
-    EXPECT_EQ(run_apart([] {
-                  const pid_t stranger = ::fork();
-                  if (stranger == 0) {
-                      ::_exit(::pause());
-                  }
-                  const pid_t bomb = ::fork();
-                  if (bomb == 0) {
-                      ::_exit(become_ordinary_user() ? (fork_for_ever(), 1) : 1);
-                  }
-                  ::usleep(kTimeToGrow);
-                  // Again, because somebody of that user could end the one that does it.
-                  const bool asked = end_processes_of(kUser) && end_processes_of(kUser);
-                  const bool ended = asked && end_descendants({stranger});
-                  return !ended ? kNotEnded : is_alive(stranger) ? kFine : kStrangerEnded;
-              }),
-              kFine);
+TEST(ProcessTree, EndsWhoeverLeftParentAndSession) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        start([&family] {
+            start([&family] {
+                ::setsid();
+                start([&family] {
+                    ::setpgid(0, 0);
+                    family.say_ready();
+                    wait_for_ever();
+                });
+                family.say_ready();
+                wait_for_ever();
+            });
+        });
+        family.await(2);
+        return end_descendants({}) && family.is_gone() && has_no_children();
+    }));
 }
 
-TEST(ProcessTree, NeverTakesTheIdOfRoot) {
-    EXPECT_EQ(run_apart([] {
-                  const pid_t child = ::fork();
-                  if (child == 0) {
-                      ::_exit(::pause());
-                  }
-                  const bool refused = !end_processes_of(0);
-                  return refused && is_alive(child) ? kFine : kStrangerEnded;
-              }),
-              ::geteuid() == 0 ? kFine : kNoSurroundings);
+TEST(ProcessTree, EndsADeepLine) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        const std::function<void(int)> descend = [&](int levels) {
+            if (levels > 0) {
+                start([&descend, levels] { descend(levels - 1); });
+            }
+            family.say_ready();
+            wait_for_ever();
+        };
+        start([&descend] { descend(100); });
+        family.await(101);
+        return end_descendants({}) && family.is_gone() && has_no_children();
+    }));
 }
 
-TEST(ProcessTree, ACallerWithoutChildrenIsDone) {
-    EXPECT_TRUE(end_descendants({}).has_value());
-    EXPECT_TRUE(end_jar(Everybody::Anyone).has_value());
+TEST(ProcessTree, EndsWhoIsStopped) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        start([] { ::raise(SIGSTOP); });
+        int status = 0;
+        const bool stopped = ::waitpid(-1, &status, WUNTRACED) > 0 && WIFSTOPPED(status);
+        return stopped && end_descendants({}) && family.is_gone() && has_no_children();
+    }));
+}
+
+TEST(ProcessTree, ReapsWhoHasEnded) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        for (int count = 0; count < 200; ++count) {
+            start([] {});
+        }
+        return end_descendants({}) && family.is_gone() && has_no_children();
+    }));
+}
+
+TEST(ProcessTree, SparesThoseWhoAreNamedAndTheirChildren) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        Family spared_family;
+        const pid_t spared = start([&] {
+            start([&spared_family] {
+                spared_family.say_ready();
+                wait_for_ever();
+            });
+            spared_family.say_ready();
+            wait_for_ever();
+        });
+        start(wait_for_ever);
+        start(wait_for_ever);
+        spared_family.await(2);
+        const bool ended = end_descendants({spared, 1}).has_value();
+        const bool stays = !spared_family.is_gone() && ::waitpid(-1, nullptr, WNOHANG) == 0;
+        const bool ended_too = end_descendants({}).has_value();
+        return ended && stays && ended_too && spared_family.is_gone() && family.is_gone();
+    }));
+}
+
+// Each lives only until its child is there.
+TEST(ProcessTree, EndsALineThatIsNeverLongInOnePlace) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        start([&family] {
+            family.say_ready();
+            while (true) {
+                const pid_t next = ::fork();
+                if (next != 0) {
+                    ::_exit(0);
+                }
+            }
+        });
+        family.await(1);
+        return end_descendants({}) && family.is_gone() && has_no_children();
+    }));
+}
+
+// As many as the limit allows, each of which starts another as soon as one has ended.
+TEST(ProcessTree, EndsWhatForksOnAndOn) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        const rlimit limit{.rlim_cur = 80, .rlim_max = 80};
+        if (::geteuid() == 0 && (::setresgid(kSomebody, kSomebody, kSomebody) != 0 ||
+                                 ::setresuid(kSomebody, kSomebody, kSomebody) != 0)) {
+            return false;
+        }
+        // Counted by user id, which is this test's alone.
+        ::setrlimit(RLIMIT_NPROC, &limit);
+        start([&family] {
+            bool told = false;
+            while (true) {
+                if (::fork() < 0 && !told) {
+                    told = true;
+                    family.say_ready();
+                }
+            }
+        });
+        family.await(1);
+        const bool ended = end_descendants({}) && family.is_gone() && has_no_children();
+        ::kill(-1, SIGKILL);  // this user has no other processes
+        return ended;
+    }));
 }
 
 }  // namespace
