@@ -83,6 +83,9 @@ std::string examine_process(const ProcessEntry& process, const execution::Isolat
     }
     while (const dirent* entry = ::readdir(folder.get())) {
         const std::string name = entry->d_name;
+        if (name.starts_with('.')) {
+            continue;
+        }
         const Result<std::string> status =
             read_file(fmt::format("{}/{}/status", tasks, name), kStatusLimit);
         if (!status) {

@@ -7,7 +7,8 @@ from attempt import Attempts, answer, given, lacks
 
 attempts = Attempts()
 here = os.getcwd()
-for path in ("..", "../..", "../../.."):
+# Without namespaces the directory around the workspace is the jar's own too, and ends with it.
+for path in ("../..", "../../..") if lacks("namespaces") else ("..", "../..", "../../.."):
     place = os.path.join(here, path)
     attempts.call(f"create in {path}", os.open, f"{place}/belljar-{given['token']}",
                   os.O_CREAT | os.O_EXCL | os.O_WRONLY)

@@ -4,6 +4,8 @@
 import os
 import resource
 import signal
+import subprocess
+import time
 
 from attempt import answer, lacks
 
@@ -29,4 +31,8 @@ quietly(os.sched_setaffinity, init, {0})
 if not lacks("namespaces"):  # where init is not protected by being first, this is a plain suicide
     for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL):
         quietly(os.kill, init, number)
+# Now it has something to do: a child to reap, and a refused call to answer for.
+subprocess.run(["true"], check=False)
+quietly(os.chroot, "/")
+time.sleep(0.1)
 answer(True, f"{changed} of the attempts went through; init did its work")

@@ -20,4 +20,4 @@ for place in sorted({tempfile.gettempdir(), "/dev/shm"}):
 total = sum(written.values())
 for place in written:
     os.unlink(f"{place}/fill")
-answer(total < 4 * limit, f"{total >> 20} MiB were written, then no space")
+answer(total < 4 * limit, f"{total >> 20} MiB were written to {', '.join(written)}")

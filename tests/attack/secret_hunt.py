@@ -1,14 +1,17 @@
 # class: HostLeak
 # tries: search environment, files, processes and its own memory for a secret of the server
 # expects: found nowhere
+import ctypes
 import os
 import re
 
 from attempt import Attempts, answer
+from kernel import libc
 
 # Put together here, so that the program does not find itself.
 PATTERN = re.compile(b"-".join([b"belljar", b"secret", b"[0-9a-f]{32}"]))
 LARGEST = 64 << 20
+PAGE, AROUND = 4096, 16 << 20
 attempts = Attempts()
 searched = 0
 
@@ -43,11 +46,24 @@ def own_memory():
                     pass
 
 
+def memory_around(address):
+    """The same without /proc: a pipe refuses to take what cannot be read."""
+    read_end, write_end = os.pipe()
+    begin = address & ~(PAGE - 1)
+    for page in range(begin - AROUND, begin + AROUND, PAGE):
+        if page > 0 and libc.write(write_end, ctypes.c_void_p(page), PAGE) == PAGE:
+            search(f"memory at {page:x}", os.read(read_end, PAGE))
+    os.close(read_end)
+    os.close(write_end)
+
+
 search("environment", repr(dict(os.environ)).encode())
 try:
     own_memory()
 except OSError:
-    pass
+    for one in (id(attempts), id(os.environ), ctypes.addressof(ctypes.create_string_buffer(8)),
+                ctypes.cast(libc.write, ctypes.c_void_p).value):
+        memory_around(one)
 try:
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
 except OSError:
