@@ -47,7 +47,7 @@ TEST_F(CgroupLayout, PureVersionTwo) {
     EXPECT_TRUE(found[0].unified);
     EXPECT_EQ(found[0].mount_point, root);
     EXPECT_EQ(found[0].own_directory, root + "/user.slice/session-2.scope");
-    EXPECT_EQ(found[0].controllers, (Words{"memory", "pids", "cpu", "io"}));
+    EXPECT_EQ(found[0].controllers, (Words{"memory", "pids", "cpu", "io", "hugetlb"}));
 }
 
 TEST_F(CgroupLayout, VersionTwoAtItsRoot) {

@@ -177,10 +177,11 @@ TEST_F(WardenTest, PromisesNothingThatTheHostLacks) {
     host.landlock_abi = 0;
     host.user_count = 0;
     get_ready();
-    for (const Layer layer : {Layer::MemoryLimit, Layer::ProcessLimit, Layer::CpuShare,
-                              Layer::Landlock, Layer::UniqueUser}) {
+    for (const Layer layer :
+         {Layer::MemoryLimit, Layer::CpuShare, Layer::Landlock, Layer::UniqueUser}) {
         EXPECT_FALSE(holds(layer)) << bit(layer);
     }
+    EXPECT_TRUE(holds(Layer::ProcessLimit)) << "by RLIMIT_NPROC in a user namespace";
     EXPECT_EQ(stop(), 0);
 }
 

@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "base/fd.h"
+#include "jar/scratch.h"
 
 namespace belljar::jar {
 namespace {
@@ -44,8 +45,10 @@ class LandlockTest : public testing::Test {
         std::string name = testing::TempDir() + "landlock-test-XXXXXX";
         ASSERT_NE(::mkdtemp(name.data()), nullptr);
         place = name;
-        fs::create_directory(place / "inside");
-        spec.workspace = Fd(::open((place / "inside").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        for (const char* name : {kWorkspaceName, kTmpName}) {
+            fs::create_directory(place / name);
+        }
+        spec.workspace = Fd(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     }
 
     void TearDown() override {
@@ -67,7 +70,9 @@ class LandlockTest : public testing::Test {
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
 
-    [[nodiscard]] std::string inside(const char* name) const { return place / "inside" / name; }
+    [[nodiscard]] std::string inside(const char* name) const {
+        return place / kWorkspaceName / name;
+    }
     [[nodiscard]] std::string beside(const char* name) const { return place / name; }
     [[nodiscard]] bool has_version(std::uint32_t abi) const {
         return spec.message.landlock_abi >= abi;
