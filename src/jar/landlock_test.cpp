@@ -45,8 +45,8 @@ class LandlockTest : public testing::Test {
         std::string name = testing::TempDir() + "landlock-test-XXXXXX";
         ASSERT_NE(::mkdtemp(name.data()), nullptr);
         place = name;
-        for (const char* name : {kWorkspaceName, kTmpName}) {
-            fs::create_directory(place / name);
+        for (const char* folder : {kWorkspaceName, kTmpName}) {
+            fs::create_directory(place / folder);
         }
         spec.workspace = Fd(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     }
