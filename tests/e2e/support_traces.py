@@ -68,6 +68,15 @@ def loop_devices():
     return found
 
 
+def inhabited_by_strangers(cgroup, ours):
+    """Whether a process that is none of these tests lives in it, as in a container of others."""
+    try:
+        members = (pathlib.Path(cgroup) / "cgroup.procs").read_text().split()
+    except OSError:
+        return False  # removed in the meantime
+    return any(int(member) not in ours for member in members)
+
+
 def held_by_strangers():
     """What wardens that are none of these tests hold open: each its cgroups, images and files."""
     ours = {process.pid for process in descendants()}
@@ -114,7 +123,12 @@ class Traces:
         found += [f"network namespace {one}" for one in sorted(self.networks - before.networks)]
         paths = {"cgroup": self.cgroups - before.cgroups, "file": self.files - before.files,
                  "loop device": self.loop_devices - before.loop_devices}
-        held = held_by_strangers() if any(paths.values()) else set()
+        if not any(paths.values()):
+            return found
+        held = held_by_strangers()
+        ours = {process.pid for process in self.processes}
+        paths["cgroup"] = {path for path in paths["cgroup"]
+                           if not inhabited_by_strangers(path, ours)}
         for kind, new in paths.items():
             found += [f"{kind} {path}" for path in sorted(new)
                       if not any(path == one or path.startswith(one + "/") for one in held)]

@@ -87,7 +87,9 @@ _, status = os.wait()
 print(os.WTERMSIG(status))
 """
     exit_code, record = record_of(code, "--memory", "64m")
-    assert (record["status"], record["stdout"], exit_code) == ("memory", "9\n", 137)
+    assert (record["status"], exit_code) == ("memory", 137)
+    # The whole jar ends with the first process that finds no memory, before or after that prints.
+    assert record["stdout"] in ("", "9\n")
 
 
 def test_record_has_every_field():
