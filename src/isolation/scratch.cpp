@@ -60,18 +60,24 @@ void remove_stale(const std::string& parent) {
 }  // namespace
 
 Result<Scratch> Scratch::create(const std::string& parent) {
+    constexpr int kAttempts = 10;
     remove_stale(parent);
-    Scratch scratch;
-    std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr || ::chmod(path.c_str(), 0711) != 0) {
-        return fail(system_error("make a scratch directory"));
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
+        if (::mkdtemp(path.data()) == nullptr) {
+            return fail(system_error("make a scratch directory"));
+        }
+        Scratch scratch;
+        Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        // Another warden may have found it before it was locked, and removes it as stale.
+        if (directory.valid() && ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0 &&
+            ::chmod(path.c_str(), 0711) == 0) {
+            scratch.path_ = std::move(path);
+            scratch.directory_ = std::move(directory);
+            return scratch;
+        }
     }
-    scratch.path_ = path;
-    scratch.directory_ = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!scratch.directory_.valid() || ::flock(scratch.directory_.get(), LOCK_EX | LOCK_NB) != 0) {
-        return fail(system_error("lock the scratch directory"));
-    }
-    return scratch;
+    return fail(system_error("lock the scratch directory", EBUSY));
 }
 
 Result<Fd> Scratch::make(std::uint64_t id, uid_t owner) const {

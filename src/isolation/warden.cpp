@@ -62,6 +62,14 @@ Result<std::unique_ptr<Warden>> Warden::create(Fd server, const Fd& keeper, cons
     return warden;
 }
 
+// After a message that made no sense, jars may still run: where no namespace ends them with us,
+// they would write into the directories that are removed next.
+Warden::~Warden() {
+    if (host_.mode == jar::Mode::Nested) {
+        [[maybe_unused]] const Result<void> ended = jar::end_descendants({});
+    }
+}
+
 Result<void> Warden::take_over(Packet packet) {
     if (packet.data.size() != sizeof(host_)) {
         return fail(system_error("the keeper said nothing", ESRCH));

@@ -34,6 +34,10 @@ class Warden {
     // Reads the keeper's HostMessage and answers the server with ReadyMessage.
     static Result<std::unique_ptr<Warden>> create(Fd server, const Fd& keeper, const Log& log);
 
+    Warden(const Warden&) = delete;
+    Warden& operator=(const Warden&) = delete;
+    ~Warden();
+
     // Until the server closes its end.
     Result<void> run();
 

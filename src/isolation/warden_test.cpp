@@ -134,7 +134,10 @@ class WardenTest : public testing::Test {
     }
 
     EndedMessage expect_ended(JarId jar) {
-        const WardenMessage message = next();
+        WardenMessage message = next();
+        while (std::holds_alternative<DeniedMessage>(message)) {
+            message = next();
+        }
         EXPECT_TRUE(std::holds_alternative<EndedMessage>(message)) << message.index();
         const auto* ended = std::get_if<EndedMessage>(&message);
         EXPECT_EQ(ended != nullptr ? ended->jar : 0, jar);
@@ -462,6 +465,37 @@ TEST_F(NestedWardenTest, AServerThatGoesAwayTakesItsJarsWithIt) {
     expect_started(1);
     send_launch(launch_of(2, {"/bin/sleep", "1000"}));
     EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(NestedWardenTest, AWardenThatHasToStopLeavesNothing) {
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sh", "-c", "while :; do mkdir -p a/b/c; > a/b/d; done"}));
+    expect_started(1);
+    ASSERT_TRUE(send_message(server, ConfigureMessage{}));
+    EXPECT_EQ(stop(), kStopped);
+}
+
+std::size_t count_processes(uid_t user) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        count += read_number(entry.path() / "status", "Uid:") == user ? 1 : 0;
+    }
+    return count;
+}
+
+TEST_F(NestedWardenTest, WhatForksOnAndOnEndsWithItsJar) {
+    host.tree_count = 0;
+    host.user_count = 1;
+    host.first_user += 100'000 + static_cast<std::uint32_t>(::getpid());
+    get_ready();
+    const std::string bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass";
+    LaunchMessage message = launch_of(1, {"/usr/bin/python3", "-c", bomb});
+    message.timeout_nanoseconds = 500'000'000;
+    send_launch(message);
+    expect_started(1);
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
+    EXPECT_EQ(stop(), 0);
+    EXPECT_EQ(count_processes(host.first_user), 0U);
 }
 
 TEST_F(NestedWardenTest, AJarThatCannotBeMadeLeavesNoDirectory) {

@@ -26,6 +26,9 @@ Result<void> copy_content(const Fd& from, const Fd& to) {
             return errno == ENXIO ? Result<void>{} : fail(system_error("SEEK_DATA"));
         }
         position = ::lseek(from.get(), begin, SEEK_HOLE);
+        if (position < 0) {
+            return fail(system_error("SEEK_HOLE"));
+        }
         for (off_t at = begin; at < position;) {
             const auto wanted = std::min(buffer.size(), static_cast<std::size_t>(position - at));
             const ssize_t count = ::pread(from.get(), buffer.data(), wanted, at);
