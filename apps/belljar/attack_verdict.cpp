@@ -147,7 +147,8 @@ Finding conclude(const Attack& attack, const Trial& trial, const Evidence& evide
     }
     return {.attack = &attack,
             .verdict = Verdict::KnownGap,
-            .seen = fmt::format("known gap: {} missing; {}", layer, seen)};
+            .seen = fmt::format("known gap: {} missing; {}", layer == "root" ? "root mode" : layer,
+                                seen)};
 }
 
 }  // namespace belljar::apps

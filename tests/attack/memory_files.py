@@ -1,7 +1,7 @@
 # class: HostDoS
 # tries: fill /tmp and /dev/shm with four times the memory that is allowed
 # expects: no space, or ended for its memory
-# needs: memory_limit
+# needs: memory_limit, disk_quota
 import os
 import tempfile
 

@@ -1,7 +1,7 @@
 # class: HostDoS
 # tries: make 100,000 empty files where they live in memory
 # expects: no space, or ended for its memory
-# needs: memory_limit
+# needs: memory_limit, disk_quota
 import os
 import tempfile
 import time

@@ -1,6 +1,7 @@
 # class: HostLeak
 # tries: read kernel files of /proc and /sys, open its switches for writing
 # expects: absent or refused
+import errno
 import os
 
 from attempt import Attempts
@@ -20,10 +21,14 @@ attempts = Attempts()
 
 
 def read(path):
+    """Containers put an empty file over what is not to be seen."""
     if os.path.isdir(path):
-        return os.listdir(path)
-    with open(path, "rb", buffering=0) as file:
-        return file.read(64)
+        content = os.listdir(path)
+    else:
+        with open(path, "rb", buffering=0) as file:
+            content = file.read(64)
+    if not content:
+        raise FileNotFoundError(errno.ENOENT, "nothing in it", path)
 
 
 for name in READ:
