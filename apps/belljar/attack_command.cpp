@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "attack_catalog.h"
 #include "attack_outside.h"
@@ -32,14 +34,6 @@ Result<std::vector<const Attack*>> select(const std::vector<Attack>& catalog,
         }
     }
     return selected;
-}
-
-// What makes jars here: root's warden, an unprivileged one, or none with namespaces.
-std::string name_mode(const execution::Isolation& isolation) {
-    if (std::ranges::find(isolation.missing, "namespaces") != isolation.missing.end()) {
-        return "nested";
-    }
-    return ::geteuid() == 0 ? "root" : "rootless";
 }
 
 config::Settings prepare_settings(const config::Settings& settings, const std::string& secret) {
@@ -74,7 +68,7 @@ Result<AttackReport> attack_installation(const config::Settings& settings,
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(prepare_settings(settings, secret), LogLevel::Error));
     AttackReport report{.version = BELLJAR_VERSION,
-                        .mode = name_mode(runtime->isolation()),
+                        .mode = runtime->isolation().mode,
                         .isolation = runtime->isolation()};
     BJ_TRY_VOID(runtime->drop_privileges());
     BJ_TRY(const std::unique_ptr<Outside> outside, Outside::create(secret));
@@ -85,6 +79,44 @@ Result<AttackReport> attack_installation(const config::Settings& settings,
     };
     BJ_TRY_VOID(runtime->run(suite.run(attacks, keep), [&suite] { suite.stop(); }));
     return report;
+}
+
+}  // namespace
+
+namespace {
+
+int attack_once(const config::Settings& settings, const std::vector<const Attack*>& attacks,
+                OutputForm form) {
+    const Result<AttackReport> report = attack_installation(settings, attacks);
+    if (!report) {
+        complain(report.error());
+        return kExitFault;
+    }
+    fmt::print("{}", form == OutputForm::Json ? render_json(*report) : render_text(*report));
+    return report->broken() ? kExitFailed : 0;
+}
+
+// Each in a process of its own, for it gives its privileges up. A mode that cannot be had here says
+// so and counts for nothing, unless that is all of them.
+int attack_in_every_mode(const config::Settings& settings,
+                         const std::vector<const Attack*>& attacks, OutputForm form) {
+    int worst = kExitFault;
+    for (const config::LaunchMode mode :
+         {config::LaunchMode::Root, config::LaunchMode::Rootless, config::LaunchMode::Nested}) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            config::Settings chosen = settings;
+            chosen.isolation.mode = mode;
+            std::exit(attack_once(chosen, attacks, form));
+        }
+        int status = 0;
+        if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+            return kExitFault;
+        }
+        const int code = WEXITSTATUS(status);
+        worst = code == kExitFault ? worst : worst == kExitFailed ? worst : code;
+    }
+    return worst;
 }
 
 }  // namespace
@@ -105,13 +137,9 @@ int attack(const config::Loaded& loaded, const AttackOptions& options) {
         fmt::print("{}", json ? render_json(*attacks) : render_text(*attacks));
         return 0;
     }
-    const Result<AttackReport> report = attack_installation(loaded.settings, *attacks);
-    if (!report) {
-        complain(report.error());
-        return kExitFault;
-    }
-    fmt::print("{}", json ? render_json(*report) : render_text(*report));
-    return report->broken() ? kExitFailed : 0;
+    return options.modes == AttackOptions::Modes::Every
+               ? attack_in_every_mode(loaded.settings, *attacks, options.form)
+               : attack_once(loaded.settings, *attacks, options.form);
 }
 
 }  // namespace belljar::apps

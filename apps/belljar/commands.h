@@ -31,8 +31,10 @@ struct RunOptions {
 
 struct AttackOptions {
     enum class Deed { Try, List };
+    enum class Modes { Chosen, Every };
 
     Deed deed = Deed::Try;
+    Modes modes = Modes::Chosen;
     std::vector<std::string> only{};  // names; empty for all
     OutputForm form = OutputForm::Text;
 };

@@ -31,6 +31,7 @@ struct CommandLine {
     std::string run_memory;
     AttackOptions attack;
     bool list_attacks = false;
+    bool attack_every_mode = false;
     bool json = false;
 };
 
@@ -128,6 +129,8 @@ void add_attack(CLI::App& app, CommandLine& line) {
     CLI::App* attack = app.add_subcommand("attack", "Try to break out of this installation's jars");
     attack->add_option("--only", line.attack.only, "Only the attack of this name; may be repeated");
     attack->add_flag("--list", line.list_attacks, "Show the attacks instead of trying them");
+    attack->add_flag("--every-mode", line.attack_every_mode,
+                     "In each launch mode that is possible here, not only the strongest");
     attack->add_flag("--json", line.json, "For programs");
     attack->footer(
         "Exit code: 0 if everything held, 1 if something was broken, 125 if Belljar could "
@@ -176,6 +179,8 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     }
     if (app.got_subcommand("attack")) {
         line.attack.form = form;
+        line.attack.modes =
+            line.attack_every_mode ? AttackOptions::Modes::Every : AttackOptions::Modes::Chosen;
         line.attack.deed = line.list_attacks ? AttackOptions::Deed::List : AttackOptions::Deed::Try;
         return belljar::apps::attack(*loaded, line.attack);
     }

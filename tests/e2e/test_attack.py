@@ -251,3 +251,15 @@ def test_closed_result_channel_harms_nobody(server):
     record = server.execute((ATTACKS / "result_channel_closed.py").read_text())
     assert (record["status"], record["exit_code"]) == ("ok", 0)
     assert record["result"] is None
+
+
+# --- every mode -----------------------------------------------------------------------------
+
+
+def test_every_mode_that_is_possible_is_tried():
+    answer = attack("--every-mode", "--json", "--only", "capabilities")
+    reports = [json.loads(line) for line in answer.stdout.splitlines()]
+    assert answer.returncode == 0, answer.stderr
+    # Rootless is for ordinary users: guests of root would have its id.
+    assert [report["mode"] for report in reports] == ["root", "nested"]
+    assert all(report["summary"]["held"] == 1 for report in reports)
