@@ -4,7 +4,7 @@ import os
 import pathlib
 import re
 
-from support_binary import TEMPORARY
+from support_binary import TEMPORARY, wait_until
 from support_processes import (FIRST_JAR_USER, all_processes, descendants, descriptors,
                                network_namespaces)
 
@@ -133,3 +133,17 @@ class Traces:
             found += [f"{kind} {path}" for path in sorted(new)
                       if not any(path == one or path.startswith(one + "/") for one in held)]
         return found
+
+
+def wait_until_gone(before, seconds):
+    """Until there is nothing more than before; what is left is named."""
+    found = []
+
+    def is_gone():
+        found[:] = Traces().since(before)
+        return not found
+
+    try:
+        wait_until(is_gone, "everything is gone", seconds)
+    except AssertionError as late:
+        raise AssertionError("\n  ".join([str(late), *found])) from None

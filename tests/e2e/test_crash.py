@@ -8,7 +8,7 @@ import pytest
 
 from support_binary import BINARY, environment, wait_until
 from support_processes import all_processes, descendants, guests_of
-from support_traces import Traces
+from support_traces import Traces, wait_until_gone
 
 SECONDS_TO_CLEAN_UP = 5
 RUNS = 3
@@ -33,9 +33,9 @@ class Running:
         for connection in self.connections:
             connection.close()
 
-    def leftovers(self):
-        self.server.process.poll()
-        return Traces().since(self.before)
+    def wait_until_gone(self):
+        self.server.process.wait(SECONDS_TO_CLEAN_UP)
+        wait_until_gone(self.before, SECONDS_TO_CLEAN_UP)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def assert_next_start_works(own_server, running):
 @pytest.mark.parametrize("victim", ["server", "warden", "keeper"])
 def test_kill_leaves_nothing(own_server, running, victim):
     os.kill(running.pids[victim], signal.SIGKILL)
-    wait_until(lambda: not running.leftovers(), "everything is gone", SECONDS_TO_CLEAN_UP)
+    running.wait_until_gone()
     assert_next_start_works(own_server, running)
 
 
@@ -77,7 +77,7 @@ def test_kill_of_all_leaves_no_process_and_the_next_start_removes_the_rest(
     running.server.process.wait()
     wait_until(lambda: not new_processes(running), "no process is left", SECONDS_TO_CLEAN_UP)
     assert_next_start_works(own_server, running)
-    wait_until(lambda: not running.leftovers(), "the rest is gone", SECONDS_TO_CLEAN_UP)
+    running.wait_until_gone()
 
 
 def new_processes(running):
@@ -102,4 +102,4 @@ def test_kill_of_a_command_leaves_nothing(place):
     with subprocess.Popen([str(BINARY), "run", str(program)], env=environment()) as process:
         wait_until(lambda: guests_of(process.pid), "the program runs")
         process.kill()
-    wait_until(lambda: not Traces().since(before), "everything is gone", SECONDS_TO_CLEAN_UP)
+    wait_until_gone(before, SECONDS_TO_CLEAN_UP)
