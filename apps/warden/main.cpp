@@ -2,6 +2,7 @@
 // keeper's as 4, and the log level and the keeper's pid as arguments.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,11 +19,22 @@
 namespace {
 
 constexpr int kFailed = 1;
+constexpr int kPatience = 10'000;  // milliseconds
+
+// The keeper holds its end of their socket as long as it lives.
+bool is_gone(const belljar::Fd& keeper) {
+    pollfd entry{.fd = keeper.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLHUP) != 0;
+}
 
 // The keeper would remove what is left. If it has died, this process becomes one that does.
-int leave(int code, pid_t keeper) {
-    if (::getppid() == keeper) {
+int leave(int code, const belljar::Fd& keeper, pid_t keeper_pid) {
+    if (!is_gone(keeper)) {
         return code;
+    }
+    // It lets go of its cgroups before it is no longer our parent.
+    for (int count = 0; ::getppid() == keeper_pid && count < kPatience; ++count) {
+        ::usleep(1000);
     }
     std::array<char, 4096> path{};
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
@@ -36,13 +48,12 @@ int leave(int code, pid_t keeper) {
     return kFailed;
 }
 
-int run_warden(const belljar::Log& log) {
+int run_warden(const belljar::Fd& keeper, const belljar::Log& log) {
     namespace isolation = belljar::isolation;
     // Both were inherited on purpose; nothing cloned from here on may inherit them again.
     ::fcntl(isolation::kServerSocket, F_SETFD, FD_CLOEXEC);
     ::fcntl(isolation::kKeeperSocket, F_SETFD, FD_CLOEXEC);
-    auto warden = isolation::Warden::create(belljar::Fd(isolation::kServerSocket),
-                                            belljar::Fd(isolation::kKeeperSocket), log);
+    auto warden = isolation::Warden::create(belljar::Fd(isolation::kServerSocket), keeper, log);
     if (!warden) {
         log.error("the warden could not start", {{"reason", warden.error().describe()}});
         return kFailed;
@@ -64,5 +75,7 @@ int main(int argument_count, char** arguments) {
     ::syscall(SYS_close_range, belljar::isolation::kKeeperSocket + 1, ~0U, 0);
     const belljar::Log log(
         "warden", belljar::parse_log_level(arguments[1]).value_or(belljar::LogLevel::Info));
-    return leave(run_warden(log), std::atoi(arguments[2]));
+    const belljar::Fd keeper(belljar::isolation::kKeeperSocket);
+    const int code = run_warden(keeper, log);
+    return leave(code, keeper, std::atoi(arguments[2]));
 }

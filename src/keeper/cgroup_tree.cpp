@@ -61,8 +61,11 @@ Result<void> step_aside(const std::string& tree, const Processes& own) {
     }
     BJ_TRY([[maybe_unused]] const Fd made, isolation::make_cgroup(tree + kAside));
     for (const pid_t process : held) {
-        BJ_TRY_VOID(
-            isolation::write_control(tree + kAside + "/cgroup.procs", std::to_string(process)));
+        const Result<void> moved =
+            isolation::write_control(tree + kAside + "/cgroup.procs", std::to_string(process));
+        if (!moved && moved.error().sys_errno != ESRCH) {  // one that has ended needs no place
+            return moved;
+        }
     }
     return {};
 }

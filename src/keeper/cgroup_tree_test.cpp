@@ -1,3 +1,5 @@
+#include "keeper/cgroup_tree.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,17 +12,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
 #include "base/id.h"
 #include "isolation/cgroup.h"
 
-namespace belljar::isolation {
+namespace belljar::keeper {
 namespace {
 
 namespace fs = std::filesystem;
+
+using isolation::has_control;
+using isolation::Hierarchy;
+using isolation::JarCgroup;
+using isolation::JarCgroups;
+using isolation::open_control;
+using isolation::read_layout;
+using isolation::read_words;
+using isolation::write_control;
 
 constexpr uid_t kSomebody = 1'900'000'001;
 
@@ -69,6 +80,15 @@ bool can_be_entered(const JarCgroup& jar) {
     }
     int status = -1;
     return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+// As the keeper does it.
+CgroupTree make_tree() { return CgroupTree::create({::getpid()}, read_layout()); }
+
+std::uint32_t layers_of(const CgroupTree& tree) { return JarCgroups(tree.paths()).layers(); }
+
+Result<JarCgroup> make_jar(const CgroupTree& tree, const execution::Limits& limits = {}) {
+    return JarCgroups(tree.paths()).make(1, limits);
 }
 
 bool becomes_somebody() {
@@ -134,7 +154,7 @@ class CgroupTreeTest : public testing::Test {
 
 TEST_F(CgroupTreeTest, NobodyElseCanOpenIt) {
     const std::vector<Hierarchy> service = make_service();
-    CgroupTree tree = CgroupTree::create({::getpid()}, service).value();
+    CgroupTree tree = CgroupTree::create({::getpid()}, service);
     const std::vector<std::string> found = trees_in(service);
     ASSERT_EQ(found.size(), service.size());
     const auto can_open = [](const std::string& path) {
@@ -151,13 +171,13 @@ TEST_F(CgroupTreeTest, NobodyElseCanOpenIt) {
 TEST_F(CgroupTreeTest, WhoIsNotRootHasNoLayersAndIsToldWhy) {
     EXPECT_EQ(in_child([this] {
                   const bool changed = becomes_somebody();
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()});
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
-                  return first_failed({changed, tree->layers() == 0,
-                                       tree->problems().size() >= layout.size(), jar.has_value(),
+                  CgroupTree tree = make_tree();
+                  Result<JarCgroup> jar = make_jar(tree, limits);
+                  return first_failed({changed, layers_of(tree) == 0,
+                                       tree.problems().size() >= layout.size(), jar.has_value(),
                                        jar->clone_target() == -1, jar->tasks_files().empty(),
                                        can_be_entered(*jar), jar->kill().has_value(),
-                                       jar->remove().has_value(), tree->remove().has_value()});
+                                       jar->remove().has_value(), tree.remove().has_value()});
               }),
               0);
 }
@@ -165,10 +185,10 @@ TEST_F(CgroupTreeTest, WhoIsNotRootHasNoLayersAndIsToldWhy) {
 TEST_F(CgroupTreeTest, RootOfAUserNamespaceIsNotRoot) {
     EXPECT_EQ(in_child([this] {
                   const bool changed = becomes_root_of_nothing();
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()});
+                  CgroupTree tree = make_tree();
                   return first_failed(
-                      {changed, tree->layers() == 0, tree->problems().size() >= layout.size(),
-                       tree->make_jar(1, limits).has_value(), remove_stale_cgroup_trees() == 0});
+                      {changed, layers_of(tree) == 0, tree.problems().size() >= layout.size(),
+                       make_jar(tree, limits).has_value(), remove_stale_cgroup_trees() == 0});
               }),
               0);
 }
@@ -193,7 +213,8 @@ bool enter(const std::vector<Hierarchy>& hierarchies) {
 }
 
 TEST_F(CgroupTreeTest, WhoWasGivenACgroupHasEveryLayer) {
-    CgroupTree mine = CgroupTree::create({::getpid()}).value();
+    CgroupTree mine = make_tree();
+    const std::uint32_t every_layer = layers_of(mine);
     const std::vector<Hierarchy> service = make_service();
     delegate(service);
     for (const bool in_namespace : {false, true}) {
@@ -201,12 +222,12 @@ TEST_F(CgroupTreeTest, WhoWasGivenACgroupHasEveryLayer) {
                       const bool changed =
                           enter(service) &&
                           (in_namespace ? becomes_root_of_nothing() : becomes_somebody());
-                      Result<CgroupTree> tree = CgroupTree::create({::getpid()});
-                      Result<JarCgroup> jar = tree->make_jar(1, limits);
-                      return first_failed({changed, tree->problems().empty(),
-                                           tree->layers() == mine.layers(), jar.has_value(),
+                      CgroupTree tree = make_tree();
+                      Result<JarCgroup> jar = make_jar(tree, limits);
+                      return first_failed({changed, tree.problems().empty(),
+                                           layers_of(tree) == every_layer, jar.has_value(),
                                            can_be_entered(*jar), jar->kill().has_value(),
-                                           jar->remove().has_value(), tree->remove().has_value(),
+                                           jar->remove().has_value(), tree.remove().has_value(),
                                            remove_stale_cgroup_trees() == 0});
                   }),
                   0)
@@ -228,11 +249,11 @@ TEST_F(CgroupTreeTest, ACgroupThatCannotBeClonedIntoIsLeftOut) {
     }
     EXPECT_EQ(in_child([&] {
                   const bool changed = enter(service) && becomes_somebody();
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()});
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
-                  return first_failed({changed, tree->problems().size() == 1, jar.has_value(),
+                  CgroupTree tree = make_tree();
+                  Result<JarCgroup> jar = make_jar(tree, limits);
+                  return first_failed({changed, tree.problems().size() == 1, jar.has_value(),
                                        jar->clone_target() == -1, can_be_entered(*jar),
-                                       jar->remove().has_value(), tree->remove().has_value()});
+                                       jar->remove().has_value(), tree.remove().has_value()});
               }),
               0);
 }
@@ -242,11 +263,9 @@ TEST_F(CgroupTreeTest, AHierarchyThatHoldsNothingForJarsCostsThemNothing) {
     if (!has_control(freezer + "/cgroup.procs")) {
         GTEST_SKIP() << "this host has no version 1 freezer";
     }
-    CgroupTree tree =
-        CgroupTree::create({::getpid()},
-                           {{.unified = false, .mount_point = freezer, .own_directory = freezer}})
-            .value();
-    const JarCgroup jar = tree.make_jar(1, limits).value();
+    CgroupTree tree = CgroupTree::create(
+        {::getpid()}, {{.unified = false, .mount_point = freezer, .own_directory = freezer}});
+    const JarCgroup jar = make_jar(tree, limits).value();
     EXPECT_TRUE(jar.tasks_files().empty());
     EXPECT_TRUE(tree.remove());
 }
@@ -254,8 +273,8 @@ TEST_F(CgroupTreeTest, AHierarchyThatHoldsNothingForJarsCostsThemNothing) {
 TEST_F(CgroupTreeTest, AStaleTreeIsFoundWhereverItIs) {
     const std::vector<Hierarchy> service = make_service();
     EXPECT_EQ(in_child([&] {
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()}, service);
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
+                  CgroupTree tree = CgroupTree::create({::getpid()}, service);
+                  Result<JarCgroup> jar = make_jar(tree, limits);
                   return jar ? 0 : 1;
               }),
               0);
@@ -284,21 +303,21 @@ int be_many_wardens(std::uint32_t layers) {
     int failed = 0;
     for (int round = 0; failed == 0 && round < 50; ++round) {
         remove_stale_cgroup_trees();
-        Result<CgroupTree> tree = CgroupTree::create({::getpid()});
-        failed = first_failed({tree->problems().empty(), tree->layers() == layers,
-                               tree->make_jar(1, {}).has_value(), tree->remove().has_value()});
+        CgroupTree tree = make_tree();
+        failed = first_failed({tree.problems().empty(), layers_of(tree) == layers,
+                               make_jar(tree).has_value(), tree.remove().has_value()});
     }
     return failed;
 }
 
 // Before it has its lock, a tree looks stale to others.
 TEST_F(CgroupTreeTest, WardensThatStartTogetherDoNotHarmEachOther) {
-    CgroupTree mine = CgroupTree::create({::getpid()}).value();
+    CgroupTree mine = make_tree();
     std::vector<pid_t> children;
     for (int count = 0; count < 4; ++count) {
         children.push_back(::fork());
         if (children.back() == 0) {
-            ::_exit(be_many_wardens(mine.layers()));
+            ::_exit(be_many_wardens(layers_of(mine)));
         }
     }
     for (const pid_t child : children) {
@@ -306,8 +325,72 @@ TEST_F(CgroupTreeTest, WardensThatStartTogetherDoNotHarmEachOther) {
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         EXPECT_EQ(status, 0);
     }
-    EXPECT_TRUE(mine.make_jar(1, limits));
+    EXPECT_TRUE(make_jar(mine, limits));
     EXPECT_TRUE(mine.remove());
+}
+
+TEST_F(CgroupTreeTest, RemovingItLeavesNothing) {
+    CgroupTree tree = make_tree();
+    const std::vector<std::string> paths = tree.paths();
+    ASSERT_FALSE(paths.empty());
+    JarCgroup jar = make_jar(tree, limits).value();
+    EXPECT_TRUE(jar.remove());
+    EXPECT_TRUE(tree.remove());
+    EXPECT_TRUE(std::ranges::none_of(paths, has_control));
+    EXPECT_TRUE(tree.paths().empty());
+    EXPECT_TRUE(tree.remove()) << "removing twice is harmless";
+}
+
+TEST_F(CgroupTreeTest, ALivingTreeIsNotStale) {
+    CgroupTree tree = make_tree();
+    remove_stale_cgroup_trees();
+    EXPECT_TRUE(std::ranges::all_of(tree.paths(), has_control));
+    EXPECT_TRUE(make_jar(tree, limits));
+    EXPECT_TRUE(tree.remove());
+}
+
+// A process in a cgroup that waits until it is ended.
+pid_t start_member(const std::string& cgroup) {
+    const pid_t member = ::fork();
+    if (member == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    EXPECT_TRUE(move_to(cgroup, member));
+    return member;
+}
+
+bool was_killed(pid_t process) {
+    int status = 0;
+    return ::waitpid(process, &status, 0) == process && WIFSIGNALED(status) &&
+           WTERMSIG(status) == SIGKILL;
+}
+
+// A keeper that dies at once: its tree stays, with a process in it.
+TEST_F(CgroupTreeTest, TheTreeOfADeadKeeperIsRemovedWithItsProcesses) {
+    const std::vector<Hierarchy> service = make_service();
+    EXPECT_EQ(in_child([&] {
+                  const CgroupTree tree = CgroupTree::create({::getpid()}, service);
+                  return tree.paths().empty() ? 1 : 0;
+              }),
+              0);
+    const std::vector<std::string> stale = trees_in(service);
+    ASSERT_FALSE(stale.empty());
+    ASSERT_TRUE(fs::create_directory(stale.back() + "/jar-2"));
+    const pid_t member = start_member(stale.back() + "/jar-2");
+    EXPECT_GE(remove_stale_cgroup_trees(), 1U);
+    EXPECT_TRUE(trees_in(service).empty());
+    EXPECT_TRUE(was_killed(member));
+}
+
+// What a warden that was killed leaves.
+TEST_F(CgroupTreeTest, RemovingItEndsWhatIsLeftInIt) {
+    CgroupTree tree = make_tree();
+    const std::string left = tree.paths().back() + "/jar-3";
+    ASSERT_TRUE(fs::create_directory(left));
+    const pid_t member = start_member(left);
+    EXPECT_TRUE(tree.remove());
+    EXPECT_TRUE(was_killed(member));
 }
 
 // What version 2 demands is tried with a controller that a hybrid host leaves on it.
@@ -355,17 +438,17 @@ TEST_F(CgroupVersionTwoTest, StepsAsideInACgroupOfItsOwnAndBack) {
     EXPECT_EQ(in_child([this] {
                   const bool entered = move_to(service(), ::getpid());
                   const std::string home = own_path();
-                  Result<CgroupTree> tree = CgroupTree::create({1, ::getpid()}, inside);
+                  CgroupTree tree = CgroupTree::create({1, ::getpid()}, inside);
                   const bool aside = own_path().ends_with("/server");
                   const bool given = handed_down() == controller;
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
+                  Result<JarCgroup> jar = make_jar(tree, limits);
                   const std::string path =
                       fs::read_symlink(fmt::format("/proc/self/fd/{}", jar->clone_target()));
                   const bool has = content(path + "/cgroup.controllers") == controller;
                   const bool leaf = content(path + "/cgroup.max.descendants") == "0";
                   const bool cloned = can_be_entered(*jar);
-                  const bool gone = jar->remove() && tree->remove();
-                  return first_failed({entered, tree->problems().empty(), aside, given, has, leaf,
+                  const bool gone = jar->remove() && tree.remove();
+                  return first_failed({entered, tree.problems().empty(), aside, given, has, leaf,
                                        cloned, path.starts_with(service() + "/belljar-"), gone,
                                        own_path() == home, handed_down().empty()});
               }),
@@ -383,16 +466,16 @@ TEST_F(CgroupVersionTwoTest, GoesToTheTopWhereOthersAreInTheWay) {
     EXPECT_EQ(in_child([this] {
                   const bool entered = move_to(service(), ::getpid());
                   const std::string home = own_path();
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()}, inside);
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
+                  CgroupTree tree = CgroupTree::create({::getpid()}, inside);
+                  Result<JarCgroup> jar = make_jar(tree, limits);
                   const std::string path =
                       fs::read_symlink(fmt::format("/proc/self/fd/{}", jar->clone_target()));
                   const bool has = content(path + "/cgroup.controllers") == controller;
-                  return first_failed({entered, tree->problems().size() == 1, has,
+                  return first_failed({entered, tree.problems().size() == 1, has,
                                        path.starts_with(top + "/belljar-"), own_path() == home,
                                        handed_down().empty(), trees_in(inside).empty(),
                                        can_be_entered(*jar), jar->remove().has_value(),
-                                       tree->remove().has_value()});
+                                       tree.remove().has_value()});
               }),
               0);
     ASSERT_EQ(::kill(other, SIGKILL), 0);
@@ -400,12 +483,16 @@ TEST_F(CgroupVersionTwoTest, GoesToTheTopWhereOthersAreInTheWay) {
 }
 
 TEST_F(CgroupVersionTwoTest, GoesToTheTopWhereTheOwnCgroupOffersLess) {
-    ASSERT_TRUE(write_control(top + "/cgroup.subtree_control", "-" + controller));
+    const Result<void> taken = write_control(top + "/cgroup.subtree_control", "-" + controller);
+    if (!taken && taken.error().sys_errno == EBUSY) {
+        GTEST_SKIP() << "somebody else uses the controller";
+    }
+    ASSERT_TRUE(taken);
     EXPECT_EQ(in_child([this] {
                   const bool entered = move_to(service(), ::getpid());
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()}, inside);
-                  return first_failed({entered, tree->problems().empty(), trees_in(inside).empty(),
-                                       tree->remove().has_value()});
+                  CgroupTree tree = CgroupTree::create({::getpid()}, inside);
+                  return first_failed({entered, tree.problems().empty(), trees_in(inside).empty(),
+                                       tree.remove().has_value()});
               }),
               0);
 }
@@ -419,16 +506,16 @@ TEST_F(CgroupVersionTwoTest, AUserGoesToTheHighestCgroupThatIsHis) {
     delegate(below);
     EXPECT_EQ(in_child([&] {
                   const bool changed = move_to(deep, ::getpid()) && becomes_somebody();
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()}, below);
-                  Result<JarCgroup> jar = tree->make_jar(1, limits);
+                  CgroupTree tree = CgroupTree::create({::getpid()}, below);
+                  Result<JarCgroup> jar = make_jar(tree, limits);
                   const std::string path =
                       fs::read_symlink(fmt::format("/proc/self/fd/{}", jar->clone_target()));
-                  return first_failed({changed, tree->problems().empty(),
+                  return first_failed({changed, tree.problems().empty(),
                                        path.starts_with(service() + "/belljar-"),
                                        handed_down() == controller,
                                        content(path + "/cgroup.controllers") == controller,
                                        can_be_entered(*jar), jar->kill().has_value(),
-                                       jar->remove().has_value(), tree->remove().has_value()});
+                                       jar->remove().has_value(), tree.remove().has_value()});
               }),
               0);
     EXPECT_EQ(::rmdir(deep.c_str()), 0);
@@ -437,8 +524,8 @@ TEST_F(CgroupVersionTwoTest, AUserGoesToTheHighestCgroupThatIsHis) {
 TEST_F(CgroupVersionTwoTest, WhatADeadWardenHadMovedAsideIsRemoved) {
     EXPECT_EQ(in_child([this] {
                   const bool entered = move_to(service(), ::getpid());
-                  Result<CgroupTree> tree = CgroupTree::create({::getpid()}, inside);
-                  return first_failed({entered, tree->make_jar(1, limits).has_value(),
+                  CgroupTree tree = CgroupTree::create({::getpid()}, inside);
+                  return first_failed({entered, make_jar(tree, limits).has_value(),
                                        own_path().ends_with("/server")});
               }),
               0);
@@ -455,8 +542,8 @@ TEST_F(CgroupVersionTwoTest, WhoIsStillAsideIsMovedBack) {
                   const std::string home = own_path();
                   const pid_t keeper = ::getpid();
                   const int warden = in_child([&] {
-                      Result<CgroupTree> tree = CgroupTree::create({::getpid(), keeper}, inside);
-                      return first_failed({tree->problems().empty(), own_path() != home});
+                      CgroupTree tree = CgroupTree::create({::getpid(), keeper}, inside);
+                      return first_failed({tree.problems().empty(), own_path() != home});
                   });
                   const bool aside = own_path().ends_with("/server");
                   const bool removed = remove_stale_cgroup_trees() >= 1;
@@ -467,4 +554,4 @@ TEST_F(CgroupVersionTwoTest, WhoIsStillAsideIsMovedBack) {
 }
 
 }  // namespace
-}  // namespace belljar::isolation
+}  // namespace belljar::keeper

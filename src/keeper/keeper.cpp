@@ -42,9 +42,11 @@ constexpr const char* kImagePlace = "/mnt";
 
 bool is_usable(const ConfigureMessage& message) {
     const auto ends = [](const jar::HostPath& path) { return path.back() == '\0'; };
+    // The highest number is none: to the kernel it means "leave it as it is".
+    const std::uint64_t beyond = std::uint64_t{message.first_user_id} + message.user_id_count;
     return ends(message.root) && ends(message.tools) && ends(message.scratch) &&
            message.first_user_id >= kLowestUser && message.user_id_count > 0 &&
-           message.user_id_count <= UINT32_MAX - 1 - message.first_user_id;
+           beyond <= UINT32_MAX;
 }
 
 Result<ConfigureMessage> receive_configuration(const Fd& server) {
@@ -121,15 +123,14 @@ class Preparation {
         : options_(options), configuration_(configuration), mode_(mode), log_(log) {}
 
     void begin() {
-        const bool small = configuration_.workspace_bytes < kSmallestImage.count;
-        if (mode_ == Mode::Root && !small) {
-            start_template();
+        std::vector<pid_t> own{::getpid(), static_cast<pid_t>(configuration_.server_pid)};
+        if (mode_ == Mode::Root && !is_small()) {
+            start_template(own);
         }
         if (const std::size_t stale = remove_stale_cgroup_trees(); stale > 0) {
             log_.info("removed cgroups of an earlier life", {{"count", std::int64_t(stale)}});
         }
-        cgroups_ = CgroupTree::create({::getpid(), static_cast<pid_t>(configuration_.server_pid)},
-                                      isolation::read_layout());
+        cgroups_ = CgroupTree::create(own, isolation::read_layout());
         for (const std::string& problem : cgroups_.problems()) {
             log_.warning("a cgroup hierarchy could not be used", {{"reason", problem}});
         }
@@ -149,10 +150,16 @@ class Preparation {
     [[nodiscard]] CgroupTree& cgroups() { return cgroups_; }
 
    private:
-    void start_template() {
+    [[nodiscard]] bool is_small() const {
+        return configuration_.workspace_bytes < kSmallestImage.count;
+    }
+
+    // mkfs works while the rest is prepared; who moves aside takes it along.
+    void start_template(std::vector<pid_t>& own) {
         Result<WorkspaceTemplate> started = WorkspaceTemplate::start(
             configuration_.scratch.data(), Bytes{configuration_.workspace_bytes});
         if (started) {
+            own.push_back(started->process());
             template_.emplace(std::move(*started));
             return;
         }
@@ -167,7 +174,7 @@ class Preparation {
         message.user_count = ids.count;
         message.landlock_abi = jar::find_landlock_abi();
         message.can_deny_execution = jar::has_write_execute_denial() ? 1 : 0;
-        message.small_workspaces = configuration_.workspace_bytes < kSmallestImage.count ? 1 : 0;
+        message.small_workspaces = is_small() ? 1 : 0;
         BJ_TRY(message.init, isolation::to_host_path(options_.folder + "belljar-init"));
         message.root = configuration_.root;
         if (configuration_.root_is_image != 0) {
@@ -219,16 +226,29 @@ int wait_for(pid_t warden, const Log& log) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
 }
 
+// From here on the kernel tells the warden if the keeper dies. It waits with that until the warden
+// listens: its first act may be to clean up.
+bool ask_for_news(pid_t keeper) {
+    sigset_t news;
+    sigemptyset(&news);
+    sigaddset(&news, isolation::kKeeperGone);
+    return ::sigprocmask(SIG_BLOCK, &news, nullptr) == 0 &&
+           ::prctl(PR_SET_PDEATHSIG, isolation::kKeeperGone, 0UL, 0UL, 0UL) == 0 &&
+           ::getppid() == keeper;
+}
+
 Result<int> prepare_and_wait(Fd server, const Options& options, const Log& log) {
     BJ_TRY(const ConfigureMessage configuration, receive_configuration(server));
     BJ_TRY(const Mode mode, choose_mode(options.mode));
+    BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
     Preparation preparation(options, configuration, mode, log);
     preparation.begin();
-    BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
     const pid_t keeper = ::getpid();
     const pid_t warden = ::fork();
     if (warden < 0) {
-        return fail(system_error("fork"));
+        const Error reason = system_error("fork");
+        BJ_TRY_VOID(preparation.cgroups().remove());
+        return fail(reason);
     }
     if (warden == 0) {
         sockets.first.reset();
@@ -238,8 +258,7 @@ Result<int> prepare_and_wait(Fd server, const Options& options, const Log& log) 
             ::_exit(kFailed);
         }
         // Not before: a new user namespace may forget it.
-        if (::prctl(PR_SET_PDEATHSIG, isolation::kKeeperGone, 0UL, 0UL, 0UL) != 0 ||
-            ::getppid() != keeper) {
+        if (!ask_for_news(keeper)) {
             ::_exit(kFailed);
         }
         execute_warden(options, keeper, server, sockets.second);
@@ -250,8 +269,9 @@ Result<int> prepare_and_wait(Fd server, const Options& options, const Log& log) 
     Result<void> told = ids ? preparation.tell(*ids, sockets.first) : fail(ids.error());
     if (!told) {
         log.error("the warden could not be told what to do", {{"reason", told.error().describe()}});
+        ::kill(warden, SIGKILL);
     }
-    sockets.first.reset();
+    // Our end of the socket stays open: its end tells the warden that we have died.
     const int code = wait_for(warden, log);
     BJ_TRY_VOID(preparation.cgroups().remove());
     return code;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,23 +62,24 @@ Result<WorkspaceTemplate> WorkspaceTemplate::start(const std::string& directory,
     if (mkfs == 0) {
         become_mkfs(file, size);
     }
-    return WorkspaceTemplate(std::move(file), mkfs);
+    BJ_TRY(PidFd process, PidFd::open(mkfs));
+    return WorkspaceTemplate(std::move(file), std::move(process));
 }
 
-WorkspaceTemplate::WorkspaceTemplate(WorkspaceTemplate&& other) noexcept
-    : file_(std::move(other.file_)), mkfs_(std::exchange(other.mkfs_, 0)) {}
-
 WorkspaceTemplate::~WorkspaceTemplate() {
-    if (mkfs_ > 0) {
-        ::kill(mkfs_, SIGKILL);
-        ::waitpid(mkfs_, nullptr, 0);
+    if (mkfs_.valid()) {
+        [[maybe_unused]] const Result<void> killed = mkfs_.signal(SIGKILL);
+        [[maybe_unused]] const Result<int> reaped = mkfs_.wait();
     }
 }
 
 Result<Fd> WorkspaceTemplate::take() {
-    int status = 0;
-    const pid_t ended = ::waitpid(std::exchange(mkfs_, 0), &status, 0);
-    if (ended < 0 || status != 0) {
+    if (!mkfs_.valid()) {
+        return fail(system_error("the template was taken before", ECHILD));
+    }
+    const PidFd mkfs = std::exchange(mkfs_, PidFd());
+    BJ_TRY(const int status, mkfs.wait());
+    if (status != 0) {
         return fail(system_error("mkfs.ext4 failed", EIO));
     }
     return std::move(file_);

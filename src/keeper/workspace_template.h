@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 #include "base/bytes.h"
@@ -16,20 +14,22 @@ class WorkspaceTemplate {
     // Starts mkfs in `directory` and does not wait for it.
     static Result<WorkspaceTemplate> start(const std::string& directory, Bytes size);
 
-    WorkspaceTemplate(WorkspaceTemplate&& other) noexcept;
+    WorkspaceTemplate(WorkspaceTemplate&& other) noexcept = default;
     WorkspaceTemplate& operator=(WorkspaceTemplate&&) = delete;
     WorkspaceTemplate(const WorkspaceTemplate&) = delete;
     WorkspaceTemplate& operator=(const WorkspaceTemplate&) = delete;
     ~WorkspaceTemplate();
 
+    // The process of mkfs; it may have ended.
+    [[nodiscard]] pid_t process() const { return mkfs_.pid(); }
     // The file, once mkfs has ended well.
     Result<Fd> take();
 
    private:
-    WorkspaceTemplate(Fd file, pid_t mkfs) : file_(std::move(file)), mkfs_(mkfs) {}
+    WorkspaceTemplate(Fd file, PidFd mkfs) : file_(std::move(file)), mkfs_(std::move(mkfs)) {}
 
     Fd file_;
-    pid_t mkfs_ = 0;  // 0 once it was waited for
+    PidFd mkfs_;  // invalid once it was waited for
 };
 
 }  // namespace belljar::keeper
