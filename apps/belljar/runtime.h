@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "access/privileges.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -13,7 +14,6 @@
 #include "engine/engine.h"
 #include "engine/warden_link.h"
 #include "engine/warden_process.h"
-#include "access/privileges.h"
 
 namespace belljar::apps {
 

@@ -212,8 +212,8 @@ Result<Fd> open_workspace_image(const Spec& spec) {
     if (::mknod(kImage, S_IFBLK | 0600, device) != 0) {
         return fail(system_error("mknod"));
     }
-    // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that calls
-    // fsync() nor who removes the jar.
+    // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that
+    // calls fsync() nor who removes the jar.
     BJ_TRY(Fd mount, make_filesystem("ext4", {{"source", kImage}, {"nobarrier", ""}}, kLocked));
     // mkfs puts it there for fsck, which never runs on it. A new workspace is empty.
     if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {

@@ -21,10 +21,9 @@
 namespace belljar::jar {
 namespace {
 
-#ifndef PR_SET_MDWE
-constexpr int PR_SET_MDWE = 65;
-constexpr int PR_GET_MDWE = 66;
-#endif
+// Linux 6.3; the header of Debian 12 does not have them.
+constexpr int kPrSetMdwe = 65;
+constexpr int kPrGetMdwe = 66;
 
 struct Rlimit {
     __rlimit_resource resource;
@@ -136,12 +135,12 @@ Result<void> forbid_namespaces(const Fd& limits) {
 
 Result<void> deny_write_execute() {
     constexpr unsigned long kRefuseGain = 1;
-    if (::prctl(PR_SET_MDWE, kRefuseGain, 0UL, 0UL, 0UL) != 0) {
+    if (::prctl(kPrSetMdwe, kRefuseGain, 0UL, 0UL, 0UL) != 0) {
         return fail(system_error("PR_SET_MDWE"));
     }
     return {};
 }
 
-bool has_write_execute_denial() { return ::prctl(PR_GET_MDWE, 0UL, 0UL, 0UL, 0UL) >= 0; }
+bool has_write_execute_denial() { return ::prctl(kPrGetMdwe, 0UL, 0UL, 0UL, 0UL) >= 0; }
 
 }  // namespace belljar::jar

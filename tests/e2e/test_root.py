@@ -73,8 +73,9 @@ def test_programs_see_that_system(chosen_root):
 
 
 def test_nothing_of_the_host_shows(chosen_root):
-    answer = run(chosen_root, "import os; print(sorted(os.listdir('/usr')), os.path.exists('/bin/sh'))"
-                              "\nprint(open('/proc/self/mountinfo').read())")
+    answer = run(chosen_root, "import os\n"
+                              "print(sorted(os.listdir('/usr')), os.path.exists('/bin/sh'))\n"
+                              "print(open('/proc/self/mountinfo').read())")
     lines = answer.stdout.decode().splitlines()
     assert lines[0] == "['bin', 'lib', 'lib64'] False"
     assert "system" not in "".join(lines[1:]) and "loop" not in "".join(lines[1:])
