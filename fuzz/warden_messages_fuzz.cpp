@@ -1,12 +1,19 @@
 // Bytes -> one packet, as the warden receives it from a server that was taken over, and as the
-// server and the warden receive the others.
+// server, the warden and init receive the others.
+#include <fcntl.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/assert.h"
 #include "isolation/warden_messages.h"
 #include "jar/reports.h"
+#include "jar/seqpacket.h"
+#include "jar/spec.h"
 
 namespace {
 
@@ -34,6 +41,53 @@ void check_launch(const isolation::LaunchMessage& message) {
     BJ_ASSERT(sent == std::string_view(again->command.text.data(), again->command.text_length));
 }
 
+// The lowest number that is free: another one afterwards means that a descriptor was left open.
+int next_descriptor() {
+    const Fd probe(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    return probe.get();
+}
+
+// The first byte says how many descriptors come along, and whether the rest is the packet itself or
+// what stands at the beginning and in the command of one of the right size.
+std::vector<std::byte> spec_packet(std::string_view data, std::size_t& descriptors) {
+    constexpr std::size_t kHead = offsetof(jar::SpecMessage, root);
+    const auto choice = static_cast<unsigned char>(data.empty() ? '\0' : data.front());
+    data.remove_prefix(std::min<std::size_t>(data.size(), 1));
+    descriptors = choice % 9;
+    if (choice >= 128) {
+        const auto bytes = std::as_bytes(std::span(data.substr(0, jar::kMaxPacket)));
+        return {bytes.begin(), bytes.end()};
+    }
+    std::vector<std::byte> packet(sizeof(jar::SpecMessage));
+    const auto bytes = std::as_bytes(std::span(data));
+    const auto head = bytes.first(std::min(bytes.size(), kHead));
+    const auto rest = bytes.subspan(head.size());
+    const auto command = rest.first(std::min(rest.size(), sizeof(jar::CommandText)));
+    std::ranges::copy(head, packet.begin());
+    std::ranges::copy(command, packet.begin() + offsetof(jar::SpecMessage, command));
+    return packet;
+}
+
+void check_spec(std::string_view data) {
+    const int before = next_descriptor();
+    {
+        const jar::SocketPair sockets = jar::make_seqpacket_pair().value();
+        const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+        std::size_t count = 0;
+        const std::vector<std::byte> packet = spec_packet(data, count);
+        const std::vector<int> numbers(count, nothing.get());
+        BJ_ASSERT(jar::send_packet(sockets.first, packet, numbers).has_value());
+        const Result<jar::Spec> spec = jar::receive_spec(sockets.second);
+        if (spec) {
+            BJ_ASSERT(std::ranges::all_of(spec->descriptors, &Fd::valid));
+            BJ_ASSERT(std::ranges::all_of(spec->cgroup_files, &Fd::valid));
+            BJ_ASSERT(spec->cgroup_files.size() == spec->message.cgroup_files);
+            BJ_ASSERT(!spec->command.arguments.empty());
+        }
+    }
+    BJ_ASSERT(next_descriptor() == before);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -53,5 +107,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BJ_ASSERT(!from_server || !from_warden);
     const Result<jar::JarReport> from_jar = jar::decode_report(packet);
     BJ_ASSERT(!from_jar || from_jar->event <= jar::JarEvent::Denied);
+    check_spec(packet);
     return 0;
 }

@@ -1,6 +1,6 @@
 # The checks of `./dev check`; sourced by ./dev. Each prints what is wrong and fails.
 
-readonly CHECKS="format tidy layers style links scripts"
+readonly CHECKS="format tidy layers size style links scripts"
 
 # Files of the repository, also those not yet committed, that still exist.
 repository_files() {
@@ -29,6 +29,7 @@ check_tidy() {
 }
 
 check_layers() { "$PYTHON" -B tools/check/layers.py; }
+check_size() { "$PYTHON" -B tools/check/size.py; }
 check_style() { "$PYTHON" -B tools/check/style.py; }
 check_links() { "$PYTHON" -B tools/check/links.py; }
 check_scripts() { "$PYTHON" -B tools/check/scripts.py; }
@@ -38,6 +39,7 @@ hint_for() {
         format) echo "clang-format-19 -i FILE writes the expected form" ;;
         tidy) echo "repair the code; a finding that is wrong here gets // NOLINT(check): reason" ;;
         layers) echo "move the code to the layer that owns it; the order is in src/README.md" ;;
+        size) echo "move what is not done for each jar to src/keeper; the warden parses nothing" ;;
         style) echo "split it, or argue for a line in tools/check/style_exceptions.toml" ;;
         links) echo "correct the path, or write it without backticks if it is no path" ;;
         scripts) echo "correct the syntax" ;;
