@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import pathlib
+import re
 import time
 
 from support_processes import all_processes, descriptors, reap_adopted
@@ -13,12 +14,13 @@ SECONDS_TO_CLEAN_UP = 20
 MOST_GROWTH = 32 << 20
 
 
-def loop_devices():
-    found = set()
-    for file in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
-        with contextlib.suppress(OSError):
-            found.add(f"{file.parts[3]} of {file.read_text().strip()}")
-    return found
+# Output that was too long for its result is kept, until newer output takes its place.
+KEPT_OUTPUT = re.compile(r"outputs/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/std(out|err)(\.cut)?)?")
+
+
+def files_below(folder):
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return {name for name in names if not KEPT_OUTPUT.fullmatch(name)}
 
 
 def resident_bytes(pid):
@@ -50,17 +52,15 @@ class Machine:
         reap_adopted({server.pid})
         self.server = server
         self.traces = Traces()
-        self.loops = loop_devices()
         processes = all_processes()
         self.names = {pid: processes[pid].name for pid in server.descriptor_counts()}
         self.descriptors = {pid: kinds_of(pid) for pid in self.names}
         self.resident = {pid: resident_bytes(pid) for pid in self.names}
-        self.files = {str(path) for path in server.data_directory.rglob("*")}
+        self.files = files_below(server.data_directory)
 
     def since(self, before):
         """What is here now and was not before, or is not any more, as sentences."""
         found = self.traces.since(before.traces)
-        found += [f"loop device {name}" for name in sorted(self.loops - before.loops)]
         found += [f"file {path}" for path in sorted(self.files - before.files)]
         for pid, name in before.names.items():
             now, then = self.descriptors.get(pid), before.descriptors[pid]
