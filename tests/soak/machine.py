@@ -15,7 +15,8 @@ MOST_GROWTH = 32 << 20
 
 
 # Output that was too long for its result is kept, until newer output takes its place.
-KEPT_OUTPUT = re.compile(r"outputs/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/std(out|err)(\.cut)?)?")
+KEPT_OUTPUT = re.compile(r"outputs/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+                         r"(/std(out|err)(\.cut)?)?")
 
 
 def files_below(folder):
