@@ -76,7 +76,10 @@ TEST_F(ScratchTest, ADirectoryOfAJarBelongsToItsOwner) {
     const Scratch scratch = Scratch::create(parent).value();
     const Fd made = scratch.make(7, kSomebody).value();
     const fs::path jar = directories().front() / "jar-7";
-    for (const fs::path& path : {jar, jar / jar::kWorkspaceName, jar / jar::kTmpName}) {
+    // Its owner passes through it and changes nothing in it.
+    EXPECT_EQ(status_of(jar).st_uid, ::geteuid());
+    EXPECT_EQ(status_of(jar).st_mode & 07777, 0711U);
+    for (const fs::path& path : {jar / jar::kWorkspaceName, jar / jar::kTmpName}) {
         EXPECT_EQ(status_of(path).st_uid, kSomebody);
         EXPECT_EQ(status_of(path).st_gid, kSomebody);
         EXPECT_EQ(status_of(path).st_mode & 07777, 0700U);
