@@ -247,7 +247,7 @@ TEST_F(KeeperTest, SaysModeAndLayersAndEndsWithTheServer) {
 }
 
 TEST_F(KeeperTest, RunsAJarInEveryMode) {
-    for (const Mode mode : {Mode::Root, Mode::Rootless, Mode::Nested}) {
+    for (const Mode mode : {Mode::Root, Mode::Nested}) {
         options.mode = jar::name_of(mode);
         get_ready();
         EXPECT_EQ(ready.mode, mode);
@@ -279,7 +279,7 @@ TEST_F(KeeperTest, AServerThatGoesAwayTakesItsJarsWithIt) {
 }
 
 TEST_F(KeeperTest, ItRemovesWhatAKilledWardenLeaves) {
-    for (const char* mode : {"root", "rootless", "nested"}) {
+    for (const char* mode : {"root", "nested"}) {
         options.mode = mode;
         get_ready();
         launch("setsid sleep 1000 & exec sleep 1000");
@@ -293,7 +293,7 @@ TEST_F(KeeperTest, ItRemovesWhatAKilledWardenLeaves) {
 }
 
 TEST_F(KeeperTest, TheWardenRemovesWhatAKilledKeeperLeaves) {
-    for (const char* mode : {"root", "rootless", "nested"}) {
+    for (const char* mode : {"root", "nested"}) {
         options.mode = mode;
         get_ready();
         launch("setsid sleep 1000 & exec sleep 1000");
