@@ -151,6 +151,8 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
         case jar::JarEvent::GuestExited:
             outcome_.exited = 1;
             outcome_.wait_status = report.value;
+            finish();
+            BJ_TRY_VOID(let_init_go_on());
             break;
         case jar::JarEvent::Denied:
             news = DeniedMessage{.jar = id_, .record = report.denial};
@@ -165,18 +167,38 @@ Result<void> Jar::give_identity(Packet packet) {
         workspace_ = std::move(packet.fds[0]);
         tmp_ = std::move(packet.fds[1]);
         used_when_empty_ = fill_of(workspace_).used;
+        resources_.image.device.reset();  // the mount holds it from now on
     }
     if (const Result<void> mapped = jar::map_identity(process_.pid(), host_user_); !mapped) {
         fail_with(Step::MapIdentity, mapped.error().sys_errno);
         kill(KillReason::None);
         return {};
     }
+    return let_init_go_on();
+}
+
+Result<void> Jar::let_init_go_on() {
     const std::byte proceed{1};
     Result<void> sent = jar::send_packet(reports_, std::span(&proceed, 1), {});
     if (!sent && sent.error().sys_errno != EPIPE) {
         return sent;
     }
     return {};  // EPIPE: killed in the meantime, on_exit() follows
+}
+
+// The run is over. Nothing of the jar's files is held any longer: who holds a file system last has
+// to remove it, with all that is still to be written, and that is init's to do. Other jars wait for
+// this process.
+void Jar::finish() {
+    if (finished_ != TimePoint{}) {
+        return;
+    }
+    finished_ = Clock::now();
+    const Fill workspace = fill_of(workspace_);
+    outcome_.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
+    outcome_.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
+    workspace_.reset();
+    tmp_.reset();
 }
 
 void Jar::kill(KillReason reason) {
@@ -187,6 +209,7 @@ void Jar::kill(KillReason reason) {
     const bool ask = mode_ == jar::Mode::Nested && guest_started_ && !told_to_end_;
     deadline_ = ask ? Clock::now() + kTimeToEnd : TimePoint::max();
     told_to_end_ = true;
+    finish();
     // ESRCH: it has ended by itself in the meantime.
     [[maybe_unused]] const Result<void> sent = process_.signal(ask ? SIGTERM : SIGKILL);
 }
@@ -207,10 +230,13 @@ Result<void> Jar::on_exit() {
     }
     rusage waited{};
     BJ_TRY([[maybe_unused]] const int status, process_.wait(&waited));
+    finish();  // if init ended without a word
     if (!guest_started_ && outcome_.kill_reason == KillReason::None) {
-        fail_with(Step::ReceiveSpec, ECHILD);  // init ended without a word
+        fail_with(Step::ReceiveSpec, ECHILD);
     }
-    outcome_.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
+    // Killed just before its guest started, a run has taken no time.
+    outcome_.wall_nanoseconds =
+        static_cast<std::uint64_t>(std::max(finished_ - started_, Duration{}).count());
     const CgroupUsage usage = resources_.cgroup.usage();
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
     outcome_.cpu_nanoseconds = usage.cpu > Duration{}
@@ -222,11 +248,6 @@ Result<void> Jar::on_exit() {
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;
-    const Fill workspace = fill_of(workspace_);
-    outcome_.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
-    outcome_.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
-    workspace_.reset();
-    tmp_.reset();
     resources_.image.device.reset();
     return {};
 }

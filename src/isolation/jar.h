@@ -57,6 +57,8 @@ class Jar {
    private:
     Jar() = default;
     Result<void> give_identity(Packet packet);
+    Result<void> let_init_go_on();
+    void finish();
     void fail_with(Step step, int sys_errno);
 
     JarId id_ = 0;
@@ -70,6 +72,7 @@ class Jar {
     std::uint64_t used_when_empty_ = 0;
     JarResources resources_;
     TimePoint started_{};
+    TimePoint finished_{};
     TimePoint deadline_{};
     bool guest_started_ = false;
     bool told_to_end_ = false;

@@ -264,6 +264,13 @@ TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     const std::string init = "/proc/" + std::to_string(inits.front());
     ASSERT_TRUE(
         Fd(::open((init + "/root/workspace/go").c_str(), O_CREAT | O_CLOEXEC, 0600)).valid());
+    // It has said everything when it waits for the warden, and then loses its life.
+    EXPECT_TRUE(becomes_true(
+        [&] {
+            return children_of(inits.front()).empty() && read_words(init + "/stat").at(2) == "S";
+        },
+        std::chrono::seconds(20)));
+    ASSERT_EQ(::kill(inits.front(), SIGKILL), 0);
     EXPECT_TRUE(becomes_true([&] { return read_words(init + "/stat").at(2) == "Z"; },
                              std::chrono::seconds(20)));
     ASSERT_EQ(::kill(warden, SIGCONT), 0);

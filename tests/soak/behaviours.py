@@ -28,8 +28,11 @@ class Job:
         for name in ("exit_code", "signal", "stdout", "result"):
             if getattr(self, name) is not None:
                 expected[name] = getattr(self, name)
-        return ", ".join(f"{name} is {record.get(name)!r:.200} and not {value!r:.200}"
-                         for name, value in expected.items() if record.get(name) != value)
+        found = [f"{name} is {record.get(name)!r:.200} and not {value!r:.200}"
+                 for name, value in expected.items() if record.get(name) != value]
+        if found and record.get("stderr"):
+            found.append(f"stderr ends with {record['stderr'][-200:]!r}")
+        return ", ".join(found)
 
 
 # Whatever an earlier run left would be found: files, a changed umask, processes, shared memory.
