@@ -146,7 +146,9 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             news = StartedMessage{.jar = id_};
             break;
         case jar::JarEvent::StepFailed:
-            fail_with(report.step, report.value);
+            if (!told_to_end_) {  // what fails because init is gone is no failure
+                fail_with(report.step, report.value);
+            }
             break;
         case jar::JarEvent::GuestExited:
             outcome_.exited = 1;
