@@ -74,13 +74,16 @@ Result<void> raise_loopback() {
 }
 
 Result<void> set_rlimits(const Spec& spec) {
-    // A little above the cgroup's limit, which counts how often it was reached and so can be told.
+    const rlim_t allowed = spec.message.processes;
+    // Where a cgroup counts, this must never be reached first: only the cgroup tells how often its
+    // limit was reached. It counts a new process at the end of a fork and the rlimit at the start,
+    // so every process there may have one more on the way.
+    const rlim_t on_the_way = spec.message.processes_by_user == 1 ? 0 : allowed;
     // The kernel counts by user id and user namespace: where neither is the jar's own, processes of
     // others count as well.
     constexpr rlim_t kOthers = 1024;
     const bool shared = spec.message.own_user == 0 && spec.message.mode == Mode::Nested;
-    const rlim_t margin = shared ? kOthers : spec.message.processes_by_user == 1 ? 0 : 16;
-    const rlim_t processes = rlim_t{spec.message.processes} + margin;
+    const rlim_t processes = allowed + (shared ? kOthers : on_the_way);
     // A core limit of 0 still lets a piped core_pattern run a program on the host; 1 does not.
     std::vector<Rlimit> values{{RLIMIT_CORE, "RLIMIT_CORE", 1},
                                {RLIMIT_NOFILE, "RLIMIT_NOFILE", 4096},
