@@ -20,6 +20,16 @@ Result<Fd> watch_memory(const std::string& path) {
     return event;
 }
 
+bool is_unified(const Cgroup& tree) { return tree.has("cgroup.max.descendants"); }
+
+// Who may write this file may bring processes into the cgroup and, above it, let them leave.
+Result<void> give_processes(const std::string& path, uid_t user) {
+    if (::chown((path + "/cgroup.procs").c_str(), user, static_cast<gid_t>(-1)) != 0) {
+        return fail(system_error("chown cgroup.procs"));
+    }
+    return {};
+}
+
 }  // namespace
 
 JarCgroup::~JarCgroup() {
@@ -85,6 +95,16 @@ JarCgroups::JarCgroups(const std::vector<std::string>& trees) {
     }
 }
 
+Result<Fd> JarCgroups::make_nursery(uid_t user) {
+    const auto tree = std::ranges::find_if(trees_, is_unified);
+    if (tree == trees_.end()) {
+        return Fd();
+    }
+    BJ_TRY_VOID(give_processes(tree->path, user));
+    nursery_user_ = user;
+    return make_cgroup(tree->path + "/nursery");
+}
+
 Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& limits) const {
     JarCgroup made;
     for (const Cgroup& tree : trees_) {
@@ -95,7 +115,8 @@ Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& l
         BJ_TRY(Fd directory, make_cgroup(path));
         made.cgroups_.push_back({.path = path, .controls = tree.controls});
         BJ_TRY_VOID(apply_limits(made.cgroups_.back(), limits));
-        if (tree.has("cgroup.max.descendants")) {
+        if (is_unified(tree)) {
+            BJ_TRY_VOID(nursery_user_ ? give_processes(path, *nursery_user_) : Result<void>{});
             made.unified_ = std::move(directory);
             continue;
         }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "isolation/cgroupfs.h"
@@ -51,12 +52,16 @@ class JarCgroups {
     JarCgroups() = default;
     explicit JarCgroups(const std::vector<std::string>& trees);
 
+    // Version 2: a place for who clones processes into the cgroups of jars, and the right to do so
+    // for a user who is not the host's root. Invalid where version 2 is not used.
+    [[nodiscard]] Result<Fd> make_nursery(uid_t user);
     [[nodiscard]] Result<JarCgroup> make(std::uint64_t jar, const execution::Limits& limits) const;
     [[nodiscard]] std::uint32_t layers() const { return layers_; }  // Layer bits
 
    private:
     std::vector<Cgroup> trees_;
     std::uint32_t layers_ = 0;
+    std::optional<uid_t> nursery_user_;
 };
 
 }  // namespace belljar::isolation

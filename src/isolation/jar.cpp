@@ -1,8 +1,6 @@
 #include "isolation/jar.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -13,17 +11,11 @@
 #include <cerrno>
 #include <chrono>
 
-#include "jar/identity.h"
-
 namespace belljar::isolation {
 namespace {
 
 constexpr auto kSetUpTime = std::chrono::seconds(10);
 constexpr auto kLongestTime = std::chrono::hours(24 * 365);
-
-// The user namespace is not among these: it is entered last, from inside.
-constexpr std::uint64_t kNamespaces =
-    CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 
 // What init needs to be told after the clone, besides the spec: nothing but the socket.
 constexpr int kInitSocket = 3;
@@ -39,26 +31,6 @@ constexpr auto kTimeToEnd = std::chrono::seconds(6);
         ::syscall(SYS_execveat, init.get(), "", arguments, environment, AT_EMPTY_PATH);
     }
     ::_exit(125);
-}
-
-Result<PidFd> clone_init(const Fd& init, const Fd& socket, const JarCgroup& cgroup) {
-    int pidfd = -1;
-    clone_args arguments{};
-    arguments.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND | kNamespaces;
-    arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-    arguments.exit_signal = SIGCHLD;
-    if (const int target = cgroup.clone_target(); target >= 0) {
-        arguments.flags |= CLONE_INTO_CGROUP;
-        arguments.cgroup = static_cast<std::uint64_t>(target);
-    }
-    const long child = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
-    if (child < 0) {
-        return fail(system_error("clone3"));
-    }
-    if (child == 0) {
-        become_init(init, socket);
-    }
-    return PidFd(static_cast<pid_t>(child), Fd(pidfd));
 }
 
 // Containers refuse clone3, whose flags their filters cannot see.
@@ -104,18 +76,18 @@ Fill fill_of(const Fd& directory) {
 }  // namespace
 
 Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarResources resources,
-                        const Fd& init) {
+                        const Parents& parents) {
     Jar made;
     made.id_ = id;
     made.mode_ = spec.message.mode;
-    made.host_user_ = spec.message.host_user;
     made.timeout_ = std::min<Duration>(timeout, kLongestTime);
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
 
-    BJ_TRY(made.process_, made.mode_ == jar::Mode::Nested
-                              ? fork_init(init, sockets.second)
-                              : clone_init(init, sockets.second, made.resources_.cgroup));
+    BJ_TRY(made.process_,
+           made.mode_ == jar::Mode::Nested
+               ? fork_init(parents.init, sockets.second)
+               : parents.nursery.bear(sockets.second, made.resources_.cgroup.clone_target()));
     made.reports_ = std::move(sockets.first);
     made.started_ = Clock::now();
     made.deadline_ = made.started_ + kSetUpTime;
@@ -136,8 +108,8 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
     }
     BJ_TRY(const jar::JarReport report, jar::decode_report(packet.data));
     switch (report.event) {
-        case jar::JarEvent::AwaitsIdentity:
-            BJ_TRY_VOID(give_identity(std::move(packet)));
+        case jar::JarEvent::TreeStands:
+            take_places(std::move(packet));
             break;
         case jar::JarEvent::GuestStarts:
             guest_started_ = true;
@@ -163,20 +135,12 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
     return news;
 }
 
-// The user namespace exists: gives it its one user and lets init go on.
-Result<void> Jar::give_identity(Packet packet) {
+void Jar::take_places(Packet packet) {
     if (packet.fds.size() == 2) {
         workspace_ = std::move(packet.fds[0]);
         tmp_ = std::move(packet.fds[1]);
         used_when_empty_ = fill_of(workspace_).used;
-        resources_.image.device.reset();  // the mount holds it from now on
     }
-    if (const Result<void> mapped = jar::map_identity(process_.pid(), host_user_); !mapped) {
-        fail_with(Step::MapIdentity, mapped.error().sys_errno);
-        kill(KillReason::None);
-        return {};
-    }
-    return let_init_go_on();
 }
 
 Result<void> Jar::let_init_go_on() {
@@ -250,7 +214,6 @@ Result<void> Jar::on_exit() {
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;
-    resources_.image.device.reset();
     return {};
 }
 

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "isolation/cgroup.h"
 #include "isolation/warden_messages.h"
-#include "isolation/workspace_image.h"
+#include "jar/nursery.h"
 #include "jar/reports.h"
 #include "jar/spec.h"
 
@@ -16,17 +16,22 @@ namespace belljar::isolation {
 // What a jar holds on to besides its processes; all of it is freed with the jar.
 struct JarResources {
     JarCgroup cgroup{};
-    WorkspaceImage image{};
+    uid_t host_user = 0;
+};
+
+// Who starts inits: the nursery or, without namespaces, the warden itself.
+struct Parents {
+    const jar::Nursery& nursery;
+    const Fd& init;  // the program
 };
 
 // One jar as the warden sees it, from clone3 to the removal of its cgroup. Event-driven: the warden
 // calls the on_... functions when the descriptors become readable.
 class Jar {
    public:
-    // Starts the program `init` in new namespaces and tells it the spec. Fails before anything is
-    // left behind.
+    // Starts init in new namespaces and tells it the spec. Fails before anything is left behind.
     static Result<Jar> launch(JarId id, const jar::Spec& spec, Duration timeout,
-                              JarResources resources, const Fd& init);
+                              JarResources resources, const Parents& parents);
 
     [[nodiscard]] JarId id() const { return id_; }
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
@@ -34,7 +39,7 @@ class Jar {
     [[nodiscard]] const Fd& report_fd() const { return reports_; }
     // When the warden has to act if nothing happens before.
     [[nodiscard]] TimePoint deadline() const { return deadline_; }
-    [[nodiscard]] uid_t host_user() const { return host_user_; }
+    [[nodiscard]] uid_t host_user() const { return resources_.host_user; }
 
     [[nodiscard]] const Fd& oom_fd() const { return resources_.cgroup.oom_event(); }
     // After oom_fd() became readable: whether it was this jar's memory.
@@ -56,13 +61,12 @@ class Jar {
 
    private:
     Jar() = default;
-    Result<void> give_identity(Packet packet);
+    void take_places(Packet packet);
     Result<void> let_init_go_on();
     void finish();
     void fail_with(Step step, int sys_errno);
 
     JarId id_ = 0;
-    uid_t host_user_ = 0;
     jar::Mode mode_ = jar::Mode::Root;
     Duration timeout_{};
     PidFd process_;

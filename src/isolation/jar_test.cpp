@@ -17,6 +17,7 @@
 
 #include "isolation/test_cgroups.h"
 #include "isolation/test_init.h"
+#include "jar/device_tree.h"
 #include "jar/landlock.h"
 
 namespace belljar::isolation {
@@ -79,15 +80,21 @@ class JarTest : public testing::Test {
         }
         cgroups.emplace();
         jars = cgroups->jars();
+        const Fd place = jars.make_nursery(first_user).value();
+        nursery = jar::Nursery::start(init, {.first = first_user, .count = 2}, place.get()).value();
     }
-    void TearDown() override { EXPECT_TRUE(!cgroups || cgroups->remove()); }
+    void TearDown() override {
+        nursery = {};
+        EXPECT_TRUE(!cgroups || cgroups->remove());
+    }
 
     Jar launch(std::vector<std::string> arguments) {
         jar::Spec spec;
         spec.message.command =
             jar::to_text({.arguments = std::move(arguments), .environment = {"PATH=/usr/bin:/bin"}})
                 .value();
-        spec.message.host_user = kFirstTestUser + static_cast<uid_t>(::getpid());
+        spec.message.outer_user = 1;
+        spec.devices = jar::make_device_tree().value();
         spec.message.own_user = 1;
         spec.message.landlock_abi = jar::find_landlock_abi();
         spec.message.processes = limits.processes;
@@ -105,9 +112,9 @@ class JarTest : public testing::Test {
         Result<JarCgroup> cgroup = jars.make(1, limits);
         EXPECT_TRUE(cgroup);
         spec.cgroup_files = cgroup->take_tasks_files();
-        const Fd init(::open(test_init_path().c_str(), O_PATH | O_CLOEXEC));
-        Result<Jar> jar =
-            Jar::launch(1, spec, limits.timeout, {.cgroup = std::move(*cgroup), .image = {}}, init);
+        Result<Jar> jar = Jar::launch(1, spec, limits.timeout,
+                                      {.cgroup = std::move(*cgroup), .host_user = first_user + 1},
+                                      {.nursery = nursery, .init = init});
         EXPECT_TRUE(jar) << jar.error().describe();
         return std::move(*jar);
     }
@@ -123,7 +130,10 @@ class JarTest : public testing::Test {
     }
 
     std::optional<TestCgroups> cgroups;
+    const uid_t first_user = kFirstTestUser + 2 * static_cast<uid_t>(::getpid());
+    const Fd init{::open(test_init_path().c_str(), O_PATH | O_CLOEXEC)};
     JarCgroups jars;
+    jar::Nursery nursery;
     execution::Limits limits;
     Fd output;
     std::string printed;

@@ -1,6 +1,7 @@
 #include "isolation/warden.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -14,6 +15,8 @@
 #include <cstring>
 
 #include "base/id.h"
+#include "jar/device_tree.h"
+#include "jar/mounts.h"
 #include "jar/process_tree.h"
 
 namespace belljar::isolation {
@@ -49,6 +52,13 @@ Result<Fd> open_signals() {
 uid_t random_offset(uid_t count) {
     const std::string text = random_hex(4);
     return count == 0 ? 0 : static_cast<uid_t>(std::strtoul(text.c_str(), nullptr, 16) % count);
+}
+
+// Where nodes can be made that nobody else sees: mount tables show their names.
+Result<void> enter_private_directory() {
+    BJ_TRY(const Fd directory,
+           jar::make_filesystem("tmpfs", {{"size", "64k"}, {"mode", "0700"}}, MOUNT_ATTR_NOSUID));
+    return ::fchdir(directory.get()) == 0 ? Result<void>{} : fail(system_error("fchdir"));
 }
 
 }  // namespace
@@ -97,10 +107,25 @@ Result<void> Warden::take_over(Packet packet) {
         if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) {
             return fail(system_error("PR_SET_CHILD_SUBREAPER"));
         }
+    } else {
+        BJ_TRY_VOID(start_nursery());
     }
     BJ_TRY_VOID(watch(server_, tag_of(Source::Server, 0)));
     BJ_TRY(signals_, open_signals());
     return watch(signals_, tag_of(Source::Signal, 0));
+}
+
+Result<void> Warden::start_nursery() {
+    if (host_.mode == jar::Mode::Rootless) {
+        BJ_TRY(nursery_, jar::Nursery::start(init_, {}, -1));
+        return {};
+    }
+    BJ_TRY_VOID(enter_private_directory());
+    const uid_t root = host_.first_user - 1;
+    BJ_TRY(const Fd cgroup, cgroups_.make_nursery(root));
+    BJ_TRY(nursery_, jar::Nursery::start(init_, {.first = root, .count = host_.user_count + 1},
+                                         cgroup.get()));
+    return {};
 }
 
 std::uint32_t Warden::layers() const {
@@ -233,18 +258,18 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
         return fail(system_error("no user id is free", EAGAIN));
     }
-    jar::Spec spec{.message = plan_for(message)};
+    JarResources resources{.host_user = next_free_user()};
+    jar::Spec spec{.message = plan_for(message, resources.host_user)};
     std::ranges::move(fds, spec.descriptors.begin());
-    JarResources resources;
     step = Step::MakeCgroup;
     BJ_TRY(resources.cgroup, cgroups_.make(message.jar, limits_of(message)));
     spec.cgroup_files = resources.cgroup.take_tasks_files();
     step = Step::MakeWorkspace;
-    BJ_TRY_VOID(make_workspace(message.jar, spec, resources));
+    BJ_TRY_VOID(make_files(message.jar, resources.host_user, spec));
     step = Step::Clone;
     BJ_TRY(Jar jar, Jar::launch(message.jar, spec, Duration(message.timeout_nanoseconds),
-                                std::move(resources), init_));
-    users_in_use_.insert(spec.message.host_user);
+                                std::move(resources), {.nursery = nursery_, .init = init_}));
+    users_in_use_.insert(jar.host_user());
     const auto [place, inserted] = jars_.emplace(message.jar, std::move(jar));
     BJ_TRY_VOID(watch(place->second.exit_fd(), tag_of(Source::Exit, message.jar)));
     if (place->second.oom_fd().valid()) {
@@ -253,7 +278,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     return watch(place->second.report_fd(), tag_of(Source::Report, message.jar));
 }
 
-jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
+jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     jar::SpecMessage plan{};
     plan.mode = host_.mode;
     plan.proc = message.proc;
@@ -263,7 +288,8 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     plan.own_user = host_.user_count > 0 ? 1 : 0;
     plan.memory_by_process = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0 ? 1 : 0;
     plan.processes_by_user = (cgroups_.layers() & bit(Layer::ProcessLimit)) == 0 ? 1 : 0;
-    plan.host_user = next_free_user();
+    // The nursery's numbers begin at its own root.
+    plan.outer_user = host_.mode == jar::Mode::Root ? user - (host_.first_user - 1) : user;
     plan.processes = message.processes;
     plan.memory_bytes = message.memory_bytes;
     plan.tmp_bytes = message.tmp_bytes;
@@ -274,14 +300,20 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     return plan;
 }
 
-Result<void> Warden::make_workspace(JarId id, jar::Spec& spec, JarResources& resources) {
+// What only we can make, and init puts in its place.
+Result<void> Warden::make_files(JarId id, uid_t owner, jar::Spec& spec) {
     if (host_.mode == jar::Mode::Nested) {
         spec.message.workspace = jar::WorkspaceKind::Directory;
-        BJ_TRY(spec.workspace, scratch_.make(id, spec.message.host_user));
-    } else if (template_.valid()) {
-        spec.message.workspace = jar::WorkspaceKind::Image;
-        BJ_TRY(resources.image, make_workspace_image(template_, host_.scratch.data()));
-        spec.message.loop_minor = resources.image.minor;
+        BJ_TRY(spec.workspace, scratch_.make(id, owner));
+        return {};
+    }
+    if (host_.mode == jar::Mode::Root) {
+        BJ_TRY(spec.devices, jar::make_device_tree());
+    }
+    if (template_.valid()) {
+        spec.message.workspace = jar::WorkspaceKind::Mount;
+        BJ_TRY(const WorkspaceImage image, make_workspace_image(template_, host_.scratch.data()));
+        BJ_TRY(spec.workspace, mount_workspace_image(image, owner));
     }
     return {};
 }

@@ -45,14 +45,15 @@ class Warden {
     Warden(Fd server, const Log& log) : server_(std::move(server)), log_(log) {}
 
     Result<void> take_over(Packet packet);
+    Result<void> start_nursery();
     [[nodiscard]] std::uint32_t layers() const;
     Result<void> watch(const Fd& fd, std::uint64_t tag) const;
     [[nodiscard]] int wait_milliseconds() const;
     Result<void> on_server_readable();
     void launch(const LaunchMessage& message, std::vector<Fd> fds);
     Result<void> try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step);
-    jar::SpecMessage plan_for(const LaunchMessage& message);
-    Result<void> make_workspace(JarId id, jar::Spec& spec, JarResources& resources);
+    jar::SpecMessage plan_for(const LaunchMessage& message, uid_t user);
+    Result<void> make_files(JarId id, uid_t owner, jar::Spec& spec);
     void on_jar_report(JarId id);
     // Reads one and tells the server what it needs to know. False if it could not be read.
     [[nodiscard]] bool pass_on_report(Jar& jar);
@@ -75,6 +76,7 @@ class Warden {
     Fd init_;      // the program that closes a jar from inside
     Fd template_;  // of workspaces; invalid: they are kept in memory
     JarCgroups cgroups_;
+    jar::Nursery nursery_;
     Scratch scratch_;
     std::map<JarId, Jar> jars_;
     std::vector<Jar> ended_;  // reaped, cgroup still to be removed

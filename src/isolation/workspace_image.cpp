@@ -2,14 +2,19 @@
 
 #include <fcntl.h>
 #include <linux/loop.h>
+#include <linux/major.h>
+#include <linux/mount.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
+
+#include "jar/mounts.h"
 
 namespace belljar::isolation {
 namespace {
@@ -92,6 +97,24 @@ Result<WorkspaceImage> make_workspace_image(const Fd& pattern, const std::string
            make_nameless_file(directory, Bytes{static_cast<std::uint64_t>(status.st_size)}));
     BJ_TRY_VOID(copy_content(pattern, file));
     return attach_loop(file, LoopAccess::ReadWrite);
+}
+
+Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
+    constexpr const char* kName = "workspace";
+    if (::mknod(kName, S_IFBLK | 0600, makedev(LOOP_MAJOR, image.minor)) != 0) {
+        return fail(system_error("mknod"));
+    }
+    // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that
+    // calls fsync() nor who removes the jar.
+    Result<Fd> mount = jar::make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}},
+                                            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    ::unlink(kName);
+    // mkfs puts lost+found there for fsck, which never runs on it. A new workspace is empty.
+    if (mount && (::unlinkat(mount->get(), "lost+found", AT_REMOVEDIR) != 0 ||
+                  ::fchownat(mount->get(), "", owner, owner, AT_EMPTY_PATH) != 0)) {
+        return fail(system_error("prepare the workspace"));
+    }
+    return mount;
 }
 
 }  // namespace belljar::isolation

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -28,5 +30,9 @@ enum class LoopAccess { ReadOnly, ReadWrite };
 // the disk and not against memory. `pattern` is an empty file system, of which this is a copy.
 [[nodiscard]] Result<WorkspaceImage> make_workspace_image(const Fd& pattern,
                                                           const std::string& directory);
+
+// Mounts it, attached nowhere yet; all of it belongs to `owner`. The calling process has to be in a
+// directory where it may make a node, by whose name the mount table then knows it.
+[[nodiscard]] Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner);
 
 }  // namespace belljar::isolation

@@ -70,17 +70,11 @@ Result<void> hide_cgroup_path() {
     return {};
 }
 
-// The warden writes the id maps from outside and answers with one packet.
-Result<void> await_identity(const Fd& warden, const Places& places) {
+Result<void> show_places(const Fd& warden, const Places& places) {
     const std::array<int, 2> numbers{places.workspace.get(), places.tmp.get()};
     JarReport report{};
-    report.event = JarEvent::AwaitsIdentity;
-    BJ_TRY_VOID(send_report(warden, report, numbers));
-    BJ_TRY(const Packet answer, receive_packet(warden));
-    if (answer.data.empty()) {
-        return fail(system_error("the warden is gone", ESRCH));
-    }
-    return {};
+    report.event = JarEvent::TreeStands;
+    return send_report(warden, report, numbers);
 }
 
 Places build_tree(const StepRunner& steps, const Spec& spec) {
@@ -100,13 +94,15 @@ Places build_tree(const StepRunner& steps, const Spec& spec) {
     return places;
 }
 
-// With namespaces. They were made by the warden's clone3; the user namespace comes last, so that
-// all others belong to the one outside.
+// With namespaces. They were made by the nursery's clone3; the user namespace comes last, so that
+// all others belong to the one around it.
 void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     steps.run(Step::JoinCgroup, join_cgroup, spec);
     steps.run(Step::HideCgroupPath, hide_cgroup_path);
     const Fd namespace_limits = steps.value(Step::ForbidNamespaces, open_namespace_limits);
-    Places places = build_tree(steps, spec);
+    const Fd own_process = steps.value(Step::MapIdentity, open_own_process);
+    const Places places = build_tree(steps, spec);
+    steps.run(Step::ShowPlaces, show_places, warden, places);
     steps.run(Step::SetHostname, set_hostname);
     steps.run(Step::RaiseLoopback, raise_loopback);
     steps.run(Step::SetRlimits, set_rlimits, spec);
@@ -114,9 +110,10 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     if (spec.message.mode == Mode::Root || spec.message.own_user == 1) {
         steps.run(Step::DropGroups, drop_groups);  // an ordinary user may not change its groups
     }
+    steps.run(Step::TakeOuterIdentity, take_outer_identity, spec);
     steps.run(Step::NewUserNamespace, enter_user_namespace);
     steps.run(Step::ForbidNamespaces, forbid_namespaces, namespace_limits);
-    steps.run(Step::MapIdentity, await_identity, warden, places);
+    steps.run(Step::MapIdentity, map_identity, own_process, spec);
     steps.run(Step::TakeIdentity, take_identity);
     steps.run(Step::DropCapabilities, drop_capabilities);
 }

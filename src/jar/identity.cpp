@@ -110,6 +110,32 @@ Result<void> drop_groups() {
     return {};
 }
 
+Result<void> take_outer_identity(const Spec& spec) {
+    BJ_TRY_VOID(set_ids(spec.message.outer_user));
+    // The change has made our files in /proc root's, and the map is one of them. Nobody else has
+    // this id, and init hides itself again before there is a guest.
+    if (::prctl(PR_SET_DUMPABLE, 1UL, kNoArgument, kNoArgument, kNoArgument) != 0) {
+        return fail(system_error("PR_SET_DUMPABLE"));
+    }
+    return {};
+}
+
+Result<Fd> open_own_process() {
+    Fd process(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!process.valid()) {
+        return fail(system_error("open /proc/self"));
+    }
+    return process;
+}
+
+Result<void> map_identity(const Fd& own_process, const Spec& spec) {
+    const std::string map =
+        std::to_string(kInnerUser) + " " + std::to_string(spec.message.outer_user) + " 1\n";
+    BJ_TRY_VOID(write_proc_file(own_process, "setgroups", "deny"));
+    BJ_TRY_VOID(write_proc_file(own_process, "gid_map", map));
+    return write_proc_file(own_process, "uid_map", map);
+}
+
 Result<void> enter_user_namespace() {
     if (::unshare(CLONE_NEWUSER) != 0) {
         return fail(system_error("unshare CLONE_NEWUSER"));
@@ -126,7 +152,7 @@ Result<void> take_host_identity(const Spec& spec) {
     // While it can still be done; who may change the user id may not always do this.
     [[maybe_unused]] const Result<void> emptied = drop_bounding_set();
     BJ_TRY_VOID(drop_groups());
-    return set_ids(spec.message.host_user);
+    return set_ids(spec.message.outer_user);
 }
 
 Result<void> drop_capabilities() {
@@ -153,18 +179,6 @@ Result<void> forbid_new_privileges() {
         return fail(system_error("PR_SET_NO_NEW_PRIVS"));
     }
     return {};
-}
-
-Result<void> map_identity(pid_t child, uid_t host_user) {
-    const std::string path = "/proc/" + std::to_string(child);
-    const Fd process(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!process.valid()) {
-        return fail(system_error("open the child's /proc"));
-    }
-    const std::string map = std::to_string(kInnerUser) + " " + std::to_string(host_user) + " 1\n";
-    BJ_TRY_VOID(write_proc_file(process, "setgroups", "deny"));
-    BJ_TRY_VOID(write_proc_file(process, "gid_map", map));
-    return write_proc_file(process, "uid_map", map);
 }
 
 }  // namespace belljar::jar

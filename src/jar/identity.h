@@ -13,7 +13,13 @@ namespace belljar::jar {
 // Inside the jar. The user namespace comes last, so every other namespace stays owned by the
 // host's: whatever power a guest might gain inside, it governs none of them.
 [[nodiscard]] Result<void> drop_groups();
+// The id of this jar in the user namespace around it.
+[[nodiscard]] Result<void> take_outer_identity(const Spec& spec);
 [[nodiscard]] Result<void> enter_user_namespace();
+// Our own directory in the host's /proc, opened while that can be seen.
+[[nodiscard]] Result<Fd> open_own_process();
+// Gives the new user namespace its one user, which is who we were outside of it.
+[[nodiscard]] Result<void> map_identity(const Fd& own_process, const Spec& spec);
 [[nodiscard]] Result<void> take_identity();
 // Without a user namespace: the host's own id for this jar, or the one we have.
 [[nodiscard]] Result<void> take_host_identity(const Spec& spec);
@@ -22,8 +28,5 @@ namespace belljar::jar {
 // The same where the bounding set cannot be emptied by everybody; no_new_privs makes it mute.
 [[nodiscard]] Result<void> drop_held_capabilities();
 [[nodiscard]] Result<void> forbid_new_privileges();
-
-// Outside: gives the new user namespace of a child that is not reaped its one user.
-[[nodiscard]] Result<void> map_identity(pid_t child, uid_t host_user);
 
 }  // namespace belljar::jar

@@ -67,8 +67,8 @@ Result<Everybody> confine_own_signals(const Spec& spec) {
         return Everybody::Anyone;
     }
     BJ_TRY(const Everybody everybody, confine_signals(message.landlock_abi));
-    const bool own_user = message.own_user == 1 && message.host_user != 0 &&
-                          ::getuid() == message.host_user && ::geteuid() == message.host_user;
+    const bool own_user = message.own_user == 1 && message.outer_user != 0 &&
+                          ::getuid() == message.outer_user && ::geteuid() == message.outer_user;
     return own_user ? Everybody::OneJar : everybody;
 }
 

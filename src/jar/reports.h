@@ -13,9 +13,9 @@
 namespace belljar::jar {
 
 enum class JarEvent : std::uint32_t {
-    AwaitsIdentity,  // the user namespace exists; carries descriptors of /workspace and /tmp
-    GuestStarts,     // set-up is done, the guest is about to be forked
-    StepFailed,      // the jar ends itself
+    TreeStands,   // carries descriptors of /workspace and /tmp
+    GuestStarts,  // set-up is done, the guest is about to be forked
+    StepFailed,   // the jar ends itself
     GuestExited,
     Denied,  // the kernel refused a call of the guest, for the first time of its kind
 };

@@ -6,7 +6,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "jar/device_tree.h"
 #include "jar/mounts.h"
 
 namespace belljar::jar {
@@ -21,13 +21,11 @@ namespace {
 
 constexpr std::uint64_t kLocked = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::uint64_t kReadOnly = kLocked | MOUNT_ATTR_RDONLY;
-constexpr unsigned kLoopMajor = 7;
 
 // Names on the stage.
 constexpr const char* kLower = "lower";
 constexpr const char* kEmpty = "empty";
 constexpr const char* kRoot = "root";
-constexpr const char* kImage = "workspace";
 
 Error named_error(const char* call, std::string_view name) {
     return system_error(std::string(call) + " " + std::string(name));
@@ -74,7 +72,7 @@ Result<Fd> open_stage() {
 
 // By the mounted root and not by mount options, which would show the host's number to the guest.
 Result<void> give_to_guest(const Fd& mount, const Spec& spec) {
-    const uid_t user = spec.message.host_user;
+    const uid_t user = spec.message.outer_user;
     if (::fchownat(mount.get(), "", user, user, AT_EMPTY_PATH) != 0) {
         return fail(system_error("fchown"));
     }
@@ -92,12 +90,6 @@ Result<Fd> make_guest_tmpfs(std::uint64_t size, const Spec& spec) {
                                      kLocked));
     BJ_TRY_VOID(give_to_guest(mount, spec));
     return mount;
-}
-
-Result<void> mount_guest_tmpfs(const Fd& parent, const char* name, const Spec& spec) {
-    BJ_TRY_VOID(make_directory(parent, name, 0755));
-    BJ_TRY(const Fd mount, make_guest_tmpfs(spec.message.tmp_bytes, spec));
-    return attach_mount(mount, parent, name);
 }
 
 // Shows `source` read-only at `name`. An overlay needs a second layer where it has no upper one.
@@ -129,40 +121,6 @@ Result<void> show_system_directory(const Fd& root, const std::string& base,
         return make_link(root, name.c_str(), ("usr/" + name).c_str());
     }
     return errno == ENOENT ? Result<void>{} : show_directory(root, name.c_str(), path);
-}
-
-struct Device {
-    const char* name;
-    unsigned minor;
-};
-
-// Memory devices, major 1 on every Linux.
-constexpr std::array<Device, 5> kDevices{
-    {{"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}}};
-
-// A node of the jar's own: locks and watches on the host's would be seen in every jar.
-Result<void> make_device(const Fd& dev, const Device& device) {
-    if (::mknodat(dev.get(), device.name, S_IFCHR | 0666, makedev(1, device.minor)) != 0 ||
-        ::fchmodat(dev.get(), device.name, 0666, 0) != 0) {
-        return fail(named_error("mknod", device.name));
-    }
-    return {};
-}
-
-// Only the host's root can make nodes. The one shown is checked after it was opened: whoever could
-// swap the host's file for another kind of node gains nothing.
-Result<void> show_device(const Fd& dev, const Device& device) {
-    BJ_TRY(const Fd node, clone_mount(std::string("/dev/") + device.name,
-                                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Depth::ThisMount));
-    struct stat status{};
-    if (::fstat(node.get(), &status) != 0) {
-        return fail(system_error("fstat device"));
-    }
-    if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, device.minor)) {
-        return fail(system_error(std::string("not the device: ") + device.name, ENODEV));
-    }
-    BJ_TRY_VOID(make_file(dev, device.name, ""));
-    return attach_mount(node, dev, device.name);
 }
 
 // What programs ask the machine about itself. Everything else that is no process is covered.
@@ -205,24 +163,6 @@ Result<void> mask_proc(const Fd& root) {
     return {};
 }
 
-// An ext4 image on a loop device, which is a hard limit on the disk and not on memory. The node is
-// made here so that the mount table tells no name of the host's.
-Result<Fd> open_workspace_image(const Spec& spec) {
-    const dev_t device = makedev(kLoopMajor, spec.message.loop_minor);
-    if (::mknod(kImage, S_IFBLK | 0600, device) != 0) {
-        return fail(system_error("mknod"));
-    }
-    // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that
-    // calls fsync() nor who removes the jar.
-    BJ_TRY(Fd mount, make_filesystem("ext4", {{"source", kImage}, {"nobarrier", ""}}, kLocked));
-    // mkfs puts it there for fsck, which never runs on it. A new workspace is empty.
-    if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {
-        return fail(system_error("remove lost+found"));
-    }
-    BJ_TRY_VOID(give_to_guest(mount, spec));
-    return mount;
-}
-
 std::string base_of(const Spec& spec) { return spec.message.root.data(); }
 
 }  // namespace
@@ -235,11 +175,10 @@ Result<void> make_mounts_private() {
 }
 
 Result<void> make_stage() {
-    // Not without devices: the workspace's is opened here. /proc always exists, and the host's is
-    // not needed any more.
+    // /proc always exists, and the host's is not needed any more.
     BJ_TRY(const Fd stage,
            make_filesystem("tmpfs", {{"size", "64k"}, {"nr_inodes", "32"}, {"mode", "0700"}},
-                           MOUNT_ATTR_NOSUID));
+                           kLocked));
     const Fd host_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     BJ_TRY_VOID(attach_mount(stage, host_root, "proc"));
     for (const char* name : {kLower, kEmpty, kRoot}) {
@@ -290,35 +229,28 @@ Result<void> mount_proc(const Fd& root, const Spec& spec) {
 
 Result<void> mount_dev(const Fd& root, const Spec& spec) {
     BJ_TRY_VOID(make_directory(root, "dev", 0755));
-    BJ_TRY(const Fd mount,
-           make_filesystem("tmpfs", {{"size", "64k"}, {"nr_inodes", "32"}, {"mode", "0755"}},
-                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-    BJ_TRY_VOID(attach_mount(mount, root, "dev"));
-    for (const Device& device : kDevices) {
-        BJ_TRY_VOID(spec.message.mode == Mode::Root ? make_device(mount, device)
-                                                    : show_device(mount, device));
-    }
-    BJ_TRY_VOID(make_link(mount, "fd", "/proc/self/fd"));
-    BJ_TRY_VOID(make_link(mount, "stdin", "/proc/self/fd/0"));
-    BJ_TRY_VOID(make_link(mount, "stdout", "/proc/self/fd/1"));
-    BJ_TRY_VOID(make_link(mount, "stderr", "/proc/self/fd/2"));
-    BJ_TRY_VOID(mount_guest_tmpfs(mount, "shm", spec));
-    // What is written to a device goes to no file; /dev/shm below stays writable.
-    return set_mount_attributes(mount, MOUNT_ATTR_RDONLY, Depth::ThisMount);
+    BJ_TRY_VOID(spec.devices.valid() ? attach_mount(spec.devices, root, "dev")
+                                     : show_device_tree(root, "dev"));
+    BJ_TRY(const Fd memory, make_guest_tmpfs(spec.message.tmp_bytes, spec));
+    return attach_mount(memory, root, "dev/shm");
 }
 
 Result<Fd> mount_tmp(const Fd& root, const Spec& spec) {
-    BJ_TRY_VOID(mount_guest_tmpfs(root, "tmp", spec));
+    BJ_TRY_VOID(make_directory(root, "tmp", 0755));
+    BJ_TRY(const Fd mount, make_guest_tmpfs(spec.message.tmp_bytes, spec));
+    BJ_TRY_VOID(attach_mount(mount, root, "tmp"));
     return open_child(root, "tmp");
 }
 
 Result<Fd> mount_workspace(const Fd& root, const Spec& spec) {
-    BJ_TRY(const Fd mount, spec.message.workspace == WorkspaceKind::Image
-                               ? open_workspace_image(spec)
-                               : make_guest_tmpfs(spec.message.workspace_bytes, spec));
     BJ_TRY_VOID(make_directory(root, "workspace", 0755));
-    BJ_TRY_VOID(attach_mount(mount, root, "workspace"));
     BJ_TRY_VOID(make_link(root, "data", "workspace"));
+    if (spec.message.workspace == WorkspaceKind::Mount) {
+        BJ_TRY_VOID(attach_mount(spec.workspace, root, "workspace"));
+    } else {
+        BJ_TRY(const Fd mount, make_guest_tmpfs(spec.message.workspace_bytes, spec));
+        BJ_TRY_VOID(attach_mount(mount, root, "workspace"));
+    }
     return open_child(root, "workspace");
 }
 

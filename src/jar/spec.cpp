@@ -26,8 +26,11 @@ Result<void> send_spec(const Fd& socket, const Spec& spec) {
     for (const Fd& fd : spec.descriptors) {
         numbers.push_back(fd.get());
     }
-    if (message.workspace == WorkspaceKind::Directory) {
+    if (message.workspace != WorkspaceKind::Memory) {
         numbers.push_back(spec.workspace.get());
+    }
+    if (message.mode == Mode::Root) {
+        numbers.push_back(spec.devices.get());
     }
     message.cgroup_files = static_cast<std::uint32_t>(spec.cgroup_files.size());
     for (const Fd& fd : spec.cgroup_files) {
@@ -50,8 +53,11 @@ Result<Spec> receive_spec(const Fd& socket) {
     for (Fd& fd : spec.descriptors) {
         fd = take();
     }
-    if (spec.message.workspace == WorkspaceKind::Directory) {
+    if (spec.message.workspace != WorkspaceKind::Memory) {
         spec.workspace = take();
+    }
+    if (spec.message.mode == Mode::Root) {
+        spec.devices = take();
     }
     for (std::uint32_t index = 0; index < spec.message.cgroup_files; ++index) {
         spec.cgroup_files.push_back(take());
@@ -60,8 +66,10 @@ Result<Spec> receive_spec(const Fd& socket) {
         }
     }
     const bool has_workspace =
-        spec.message.workspace != WorkspaceKind::Directory || spec.workspace.valid();
-    if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_workspace) {
+        spec.message.workspace == WorkspaceKind::Memory || spec.workspace.valid();
+    const bool has_devices = spec.message.mode != Mode::Root || spec.devices.valid();
+    if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_workspace ||
+        !has_devices) {
         return fail(system_error("a spec without its descriptors", EPROTO));
     }
     if (spec.message.root.back() != '\0' || spec.message.tools.back() != '\0') {

@@ -33,7 +33,7 @@ enum class Mode : std::uint32_t {
 
 enum class WorkspaceKind : std::uint32_t {
     Memory,     // tmpfs
-    Image,      // an ext4 image on a loop device
+    Mount,      // a file system given as a descriptor, not attached yet
     Directory,  // in a directory given as a descriptor; only without namespaces
 };
 
@@ -57,12 +57,11 @@ struct SpecMessage {
     ProcView proc;
     WriteExecute write_execute;
     std::uint32_t landlock_abi;       // 0: this kernel has none
-    std::uint32_t own_user;           // 1: `host_user` belongs to this jar alone
+    std::uint32_t own_user;           // 1: `outer_user` belongs to this jar alone
     std::uint32_t memory_by_process;  // 1: no cgroup limits memory
     std::uint32_t processes_by_user;  // 1: no cgroup limits processes
-    std::uint32_t host_user;
-    std::uint32_t loop_minor;
-    std::uint32_t cgroup_files;  // how many `tasks` files come along
+    std::uint32_t outer_user;         // of the guest, in the user namespace around the jar's
+    std::uint32_t cgroup_files;       // how many `tasks` files come along
     std::uint32_t processes;
     std::uint64_t memory_bytes;
     std::uint64_t tmp_bytes;
@@ -72,12 +71,14 @@ struct SpecMessage {
     CommandText command;
 };
 
-// The same as init uses it. Packet order: guest descriptors, the workspace, `tasks` files.
+// The same as init uses it. Packet order: guest descriptors, the workspace, the devices, `tasks`
+// files.
 struct Spec {
     SpecMessage message{};
     Command command{};
     std::array<Fd, kGuestFdCount> descriptors{};
-    Fd workspace{};                  // WorkspaceKind::Directory only
+    Fd workspace{};                  // not with WorkspaceKind::Memory
+    Fd devices{};                    // of /dev, not attached yet; Mode::Root only
     std::vector<Fd> cgroup_files{};  // version 1: "0" is written into each
 };
 

@@ -28,6 +28,8 @@ std::size_t count_open_descriptors() {
     return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
+constexpr std::size_t kFds = kGuestFdCount + 1;  // with those of /dev
+
 class SpecTest : public testing::Test {
    protected:
     void SetUp() override {
@@ -38,7 +40,7 @@ class SpecTest : public testing::Test {
         spec.message.write_execute = WriteExecute::Denied;
         spec.message.landlock_abi = 6;
         spec.message.own_user = 1;
-        spec.message.host_user = 1'234'567;
+        spec.message.outer_user = 1'234'567;
         spec.message.processes = 64;
         spec.message.memory_bytes = 256U << 20U;
         spec.message.tmp_bytes = 64U << 20U;
@@ -51,6 +53,7 @@ class SpecTest : public testing::Test {
         for (Fd& fd : spec.descriptors) {
             fd = make_sealed_file("spec-test", "x").value();
         }
+        spec.devices = open_null();
     }
 
     // Sends bytes with `count` descriptors, whatever the bytes say of their number.
@@ -101,6 +104,7 @@ TEST_F(SpecTest, DescriptorsKeepTheirOrder) {
     const Spec received = receive_spec(sockets.second).value();
     EXPECT_EQ(inode_of(received.descriptors.front()), inode_of(spec.descriptors.front()));
     EXPECT_EQ(inode_of(received.workspace), inode_of(spec.workspace));
+    EXPECT_EQ(inode_of(received.devices), inode_of(spec.devices));
     EXPECT_EQ(received.message.cgroup_files, 3U);
     ASSERT_EQ(received.cgroup_files.size(), 3U);
     for (std::size_t index = 0; index < 3; ++index) {
@@ -116,12 +120,12 @@ TEST_F(SpecTest, ADescriptorThatIsMissingIsNotSent) {
 TEST_F(SpecTest, AnotherSizeIsRefused) {
     const auto whole = std::as_bytes(std::span(&spec.message, 1));
     for (const std::size_t size : {std::size_t{1}, whole.size() / 2, whole.size() - 1}) {
-        send_raw(whole.first(size), kGuestFdCount);
+        send_raw(whole.first(size), kFds);
         expect_refused();
     }
     std::vector<std::byte> longer(whole.begin(), whole.end());
     longer.push_back(std::byte{0});
-    send_raw(longer, kGuestFdCount);
+    send_raw(longer, kFds);
     expect_refused();
 }
 
@@ -131,32 +135,32 @@ TEST_F(SpecTest, AWardenThatIsGoneIsAnError) {
 }
 
 TEST_F(SpecTest, MissingDescriptorsAreRefused) {
-    for (std::size_t count = 0; count < kGuestFdCount; ++count) {
+    for (std::size_t count = 0; count < kFds; ++count) {
         send_raw(count);
         expect_refused();
     }
-    send_raw(kGuestFdCount);
+    send_raw(kFds);
     EXPECT_TRUE(receive_spec(sockets.second));
 }
 
 TEST_F(SpecTest, MoreDescriptorsThanAnnouncedAreRefused) {
-    send_raw(kGuestFdCount + 1);
+    send_raw(kFds + 1);
     expect_refused();
     spec.message.cgroup_files = 1;
-    send_raw(kGuestFdCount + 2);
+    send_raw(kFds + 2);
     expect_refused();
 }
 
 TEST_F(SpecTest, AMissingWorkspaceIsRefused) {
     spec.message.workspace = WorkspaceKind::Directory;
-    send_raw(kGuestFdCount);
+    send_raw(kFds);
     expect_refused();
 }
 
 TEST_F(SpecTest, MissingCgroupFilesAreRefused) {
     for (const std::uint32_t announced : {1U, 2U, UINT32_MAX}) {
         spec.message.cgroup_files = announced;
-        send_raw(kGuestFdCount);
+        send_raw(kFds);
         expect_refused();
     }
 }
@@ -165,17 +169,17 @@ TEST_F(SpecTest, APathWithoutEndIsRefused) {
     for (HostPath SpecMessage::* path : {&SpecMessage::root, &SpecMessage::tools}) {
         SpecMessage message = spec.message;
         (message.*path).fill('x');
-        send_raw(std::as_bytes(std::span(&message, 1)), kGuestFdCount);
+        send_raw(std::as_bytes(std::span(&message, 1)), kFds);
         expect_refused();
     }
 }
 
 TEST_F(SpecTest, AMalformedCommandIsRefused) {
     spec.message.command.argument_count = 77;
-    send_raw(kGuestFdCount);
+    send_raw(kFds);
     EXPECT_FALSE(receive_spec(sockets.second));
     spec.message.command.text_length = UINT32_MAX;
-    send_raw(kGuestFdCount);
+    send_raw(kFds);
     EXPECT_FALSE(receive_spec(sockets.second));
 }
 

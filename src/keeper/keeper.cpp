@@ -45,7 +45,7 @@ bool is_usable(const ConfigureMessage& message) {
     // The highest number is none: to the kernel it means "leave it as it is".
     const std::uint64_t beyond = std::uint64_t{message.first_user_id} + message.user_id_count;
     return ends(message.root) && ends(message.tools) && ends(message.scratch) &&
-           message.first_user_id >= kLowestUser && message.user_id_count > 0 &&
+           message.first_user_id >= kLowestUser && message.user_id_count > 1 &&
            beyond <= UINT32_MAX;
 }
 
@@ -203,8 +203,9 @@ Result<UserIds> ids_for(Mode mode, const ConfigureMessage& configuration, pid_t 
                         const Fd& socket) {
     switch (mode) {
         case Mode::Root:
-            return UserIds{.first = configuration.first_user_id,
-                           .count = configuration.user_id_count};
+            // The first is the root of the nursery.
+            return UserIds{.first = configuration.first_user_id + 1,
+                           .count = configuration.user_id_count - 1};
         case Mode::Rootless:
             return give_ids(warden, socket);
         case Mode::Nested:

@@ -67,7 +67,8 @@ constexpr int kNamespaces =
 bool is_possible(jar::Mode mode) {
     switch (mode) {
         case jar::Mode::Root:
-            return ::geteuid() == 0 && has_capability(CAP_SYS_ADMIN) && can_make(kNamespaces);
+            return ::geteuid() == 0 && has_capability(CAP_SYS_ADMIN) &&
+                   can_make(kNamespaces | CLONE_NEWUSER);
         case jar::Mode::Rootless:
             // With user id 0 guests would have it on the host, too.
             return ::geteuid() != 0 && can_make(kNamespaces | CLONE_NEWUSER);
