@@ -58,10 +58,12 @@ bool become_root(const Fd& socket) {
     char order[] = "nursery";
     char* const arguments[] = {name, order, nullptr};
     char* const environment[] = {nullptr};
+    // The program first: its number may be the one where the socket belongs.
+    const Fd program(::fcntl(init.get(), F_DUPFD_CLOEXEC, kSocket + 1));
     const int placed =
         socket.get() == kSocket ? ::fcntl(kSocket, F_SETFD, 0) : ::dup2(socket.get(), kSocket);
     if (placed >= 0) {
-        ::syscall(SYS_execveat, init.get(), "", arguments, environment, AT_EMPTY_PATH);
+        ::syscall(SYS_execveat, program.get(), "", arguments, environment, AT_EMPTY_PATH);
     }
     ::_exit(kFailed);
 }
