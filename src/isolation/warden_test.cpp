@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +249,18 @@ std::vector<pid_t> children_of(pid_t parent) {
     return children;
 }
 
+// Only an id that the jar's user namespace knows can have a file there.
+void make_file_as_owner(const std::string& directory, const std::string& name) {
+    struct stat status{};
+    ASSERT_EQ(::stat(directory.c_str(), &status), 0);
+    ::setfsgid(status.st_gid);
+    ::setfsuid(status.st_uid);
+    const Fd file(::open((directory + "/" + name).c_str(), O_CREAT | O_CLOEXEC, 0600));
+    ::setfsuid(::geteuid());
+    ::setfsgid(::getegid());
+    EXPECT_TRUE(file.valid());
+}
+
 // The reports and the end of a jar are all there before the warden looks.
 TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     get_ready();
@@ -266,8 +279,7 @@ TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     ASSERT_EQ(inits.size(), 1U);
     ASSERT_EQ(::kill(warden, SIGSTOP), 0);
     const std::string init = "/proc/" + std::to_string(inits.front());
-    ASSERT_TRUE(
-        Fd(::open((init + "/root/workspace/go").c_str(), O_CREAT | O_CLOEXEC, 0600)).valid());
+    make_file_as_owner(init + "/root/workspace", "go");
     // It has said everything when it waits for the warden, and then loses its life.
     EXPECT_TRUE(becomes_true(
         [&] {
