@@ -162,6 +162,7 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
                                        std::function<void()> greeting) {
     runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
+    runtime->engine().start_zygotes({});
     greeting();
     co_await service->http.run();
     co_await service->http.wait(Clock::now() + kFarewellTime);

@@ -95,6 +95,23 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
+    if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
+        Result<RunResult> result =
+            co_await run_once(plan, manifest, zygote, cancellation, {.on_output = live.on_output});
+        if (result || cancellation->requested()) {
+            co_return result;
+        }
+        // It may have died in between; nothing of the program has run.
+        log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
+    }
+    Result<RunResult> result =
+        co_await run_once(plan, manifest, 0, std::move(cancellation), std::move(live));
+    co_return result;
+}
+
+Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Manifest* manifest,
+                                         std::uint32_t zygote, CancellationPtr cancellation,
+                                         LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     const std::string execution_id = make_uuid();
     BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
@@ -110,14 +127,15 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
                                                            : jar::ProcView::ProcessesOnly,
         .write_execute = manifest->write_execute == runner::WriteExecute::Denied
                              ? jar::WriteExecute::Denied
-                             : jar::WriteExecute::Allowed};
+                             : jar::WriteExecute::Allowed,
+        .zygote = zygote};
     BJ_CO_TRY(const isolation::JarId jar, warden_.launch(launch, std::move(guest_ends)));
     cancellation->on_request([this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
     io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
 
     const TimePoint give_up = Clock::now() + plan.limits.timeout + kWardenGrace;
-    Result<RawExit> exit = co_await (warden_.wait(jar, give_up) &&
-                                     io.pump(std::move(plan.request.stdin_text), std::move(live)));
+    Result<RawExit> exit =
+        co_await (warden_.wait(jar, give_up) && io.pump(plan.request.stdin_text, std::move(live)));
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
@@ -178,6 +196,14 @@ Task<Result<void>> Engine::self_test() {
     co_return tested;
 }
 
+void Engine::start_zygotes(Zygotes::Lifetime lifetime) {
+    zygotes_.emplace(executor_, warden_, log_, lifetime,
+                     [this](const runner::Manifest& manifest, std::uint32_t zygote) {
+                         return test_jar(manifest, zygote);
+                     });
+    zygotes_->start(runners_.all());
+}
+
 void Engine::require_self_test() {
     trial_ = Trial::Awaited;
     trial_over_.expires_after(kTrialTime + kWardenGrace);
@@ -205,16 +231,22 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
     return plan;
 }
 
+Task<Result<void>> Engine::test_jar(const runner::Manifest& manifest, std::uint32_t zygote) {
+    const RunPlan plan = plan_trial(manifest);
+    Result<RunResult> result =
+        co_await run_once(plan, &manifest, zygote, std::make_shared<Cancellation>(), LiveStreams{});
+    BJ_CO_TRY_VOID(result);
+    if (!result->success() || result->result_repr.value_or("").size() < 2) {
+        co_return fail(ErrorCode::Unavailable, failure_of_trial(manifest, *result));
+    }
+    const std::string& shown = *result->result_repr;
+    versions_[manifest.language] = shown.substr(1, shown.size() - 2);  // without the quotes
+    co_return Result<void>{};
+}
+
 Task<Result<void>> Engine::test_jars() {
     for (const runner::Manifest& manifest : runners_.all()) {
-        Result<RunResult> result = co_await run_in_jar(
-            plan_trial(manifest), &manifest, std::make_shared<Cancellation>(), LiveStreams{});
-        BJ_CO_TRY_VOID(result);
-        if (!result->success() || result->result_repr.value_or("").size() < 2) {
-            co_return fail(ErrorCode::Unavailable, failure_of_trial(manifest, *result));
-        }
-        const std::string& shown = *result->result_repr;
-        versions_[manifest.language] = shown.substr(1, shown.size() - 2);  // without the quotes
+        BJ_CO_TRY_VOID(co_await test_jar(manifest, 0));
     }
     co_return Result<void>{};
 }

@@ -12,6 +12,7 @@
 #include "engine/guest_io.h"
 #include "engine/run_counters.h"
 #include "engine/warden_link.h"
+#include "engine/zygotes.h"
 #include "policy/decision.h"
 #include "runner/manifest.h"
 #include "storage/output_store.h"
@@ -53,6 +54,8 @@ class Engine final : public Executor {
     // Lets each language look at a jar from inside and remembers its version. The error says in a
     // sentence why no jar can be trusted here.
     Task<Result<void>> self_test();
+    // Keeps interpreters warm, from which guests are forked.
+    void start_zygotes(Zygotes::Lifetime lifetime);
     // From now on execute() waits until the self-test has passed, and refuses if it has not.
     void require_self_test();
     [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
@@ -62,12 +65,17 @@ class Engine final : public Executor {
 
     Task<Result<void>> await_trial();
     Task<Result<void>> test_jars();
+    Task<Result<void>> test_jar(const runner::Manifest& manifest, std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
                                                   const runner::Manifest* manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
+    Task<Result<execution::RunResult>> run_once(const execution::RunPlan& plan,
+                                                const runner::Manifest* manifest,
+                                                std::uint32_t zygote, CancellationPtr cancellation,
+                                                LiveStreams live);
     std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;
@@ -76,6 +84,7 @@ class Engine final : public Executor {
     Options options_;
     Admission admission_;
     const Log& log_;
+    std::optional<Zygotes> zygotes_;
     std::map<std::string, std::string> versions_;  // by language
     RunCounters counters_;
     Trial trial_ = Trial::NotRequired;

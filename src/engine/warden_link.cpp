@@ -145,6 +145,28 @@ void WardenLink::kill(JarId jar, execution::KillReason reason) {
     }
 }
 
+Result<std::uint32_t> WardenLink::start_zygote(const isolation::Command& command,
+                                               std::string_view program, jar::ProcView proc) {
+    if (!alive_) {
+        return fail(warden_lost());
+    }
+    isolation::ZygoteMessage message{};
+    message.zygote = next_zygote_++;
+    message.proc = proc;
+    BJ_TRY(message.command, jar::to_text(command));
+    BJ_TRY(const Fd file, make_sealed_file("program", program));
+    const int number = file.get();
+    BJ_TRY_VOID(isolation::send_message(socket_, message, std::span(&number, 1)));
+    return message.zygote;
+}
+
+void WardenLink::retire_zygote(std::uint32_t zygote) {
+    const isolation::RetireMessage message{.zygote = zygote};
+    if (const Result<void> sent = isolation::send_message(socket_, message); !sent) {
+        log_.warning("a zygote stays longer than it should", {{"reason", sent.error().describe()}});
+    }
+}
+
 void WardenLink::close() {
     alive_ = false;
     boost::system::error_code ignored;
@@ -168,6 +190,10 @@ void WardenLink::handle(const isolation::WardenMessage& message) {
         log_.error("a jar could not be made",
                    {{"step", jar::name_of(failed->step)}, {"reason", error.describe()}});
         finish(failed->jar, fail(std::move(error)));
+    } else if (const auto* state = std::get_if<isolation::ZygoteStateMessage>(&message)) {
+        if (on_zygote_) {
+            on_zygote_(state->zygote, state->ready == 1);
+        }
     }
 }
 

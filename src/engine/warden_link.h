@@ -36,6 +36,14 @@ class WardenLink {
     // What became of a jar that was launched; at the latest at `give_up`.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
     void kill(isolation::JarId jar, execution::KillReason reason);
+
+    // Orders an interpreter that forks guests; on_zygote() tells when it is ready, and of its end.
+    Result<std::uint32_t> start_zygote(const isolation::Command& command, std::string_view program,
+                                       jar::ProcView proc);
+    void retire_zygote(std::uint32_t zygote);
+    void on_zygote(std::function<void(std::uint32_t, bool)> handler) {
+        on_zygote_ = std::move(handler);
+    }
     // Closes the socket, upon which the warden kills every jar. Runs that wait are cancelled.
     void close();
 
@@ -58,8 +66,10 @@ class WardenLink {
     const Log& log_;
     std::map<isolation::JarId, std::shared_ptr<Waiting>> waiting_;
     isolation::JarId next_jar_ = 1;
+    std::uint32_t next_zygote_ = 1;
     bool alive_ = true;
     std::function<void()> on_loss_;
+    std::function<void(std::uint32_t, bool)> on_zygote_;
 };
 
 }  // namespace belljar::engine

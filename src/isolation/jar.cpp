@@ -58,6 +58,18 @@ std::uint64_t cpu_nanoseconds(const rusage& usage) {
     return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 }
 
+std::uint64_t largest_bytes(const rusage& one, const rusage& other) {
+    return static_cast<std::uint64_t>(std::max(one.ru_maxrss, other.ru_maxrss)) * 1024U;
+}
+
+Result<Fd> duplicate(int fd) {
+    Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) {
+        return fail(system_error("F_DUPFD"));
+    }
+    return copy;
+}
+
 // Of the file system that the directory is on, which is the jar's own.
 Fill fill_of(const Fd& directory) {
     struct statfs status{};
@@ -75,7 +87,7 @@ Fill fill_of(const Fd& directory) {
 
 }  // namespace
 
-Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarResources resources,
+Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources resources,
                         const Parents& parents) {
     Jar made;
     made.id_ = id;
@@ -95,21 +107,79 @@ Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarRe
     if (const Result<void> told = jar::send_spec(made.reports_, spec); !told) {
         made.fail_with(Step::ReceiveSpec, told.error().sys_errno);
         made.kill(KillReason::None);  // its end tells the rest
+    } else if (spec.message.guest == jar::GuestKind::Fork) {
+        BJ_TRY(Fd init, duplicate(made.process_.fd().get()));
+        Fd cgroup;
+        if (const int target = made.resources_.cgroup.clone_target(); target >= 0) {
+            BJ_TRY(cgroup, duplicate(target));
+        }
+        made.order_ = jar::GuestOrder{.jar = id,
+                                      .spec = std::move(spec),
+                                      .init = std::move(init),
+                                      .reports = std::move(sockets.second),
+                                      .listener = {},
+                                      .cgroup = std::move(cgroup)};
     }
     return made;
 }
 
+jar::GuestOrder Jar::take_order() {
+    jar::GuestOrder order = std::move(*order_);
+    order_.reset();
+    return order;
+}
+
+Result<void> Jar::on_guest_born(pid_t guest) {
+    BJ_TRY(guest_, PidFd::open(guest));
+    return {};
+}
+
+void Jar::on_no_guest(int sys_errno) {
+    if (!told_to_end_) {
+        fail_with(Step::ForkGuest, sys_errno);
+        kill(KillReason::None);
+    }
+}
+
+// Init waits for nothing any more, and what the guest started ends with it.
+Result<void> Jar::on_guest_exit() {
+    BJ_TRY(const int status, guest_.wait(&guest_usage_));
+    guest_ = PidFd();
+    if (!told_to_end_) {
+        outcome_.exited = 1;
+        outcome_.wait_status = status;
+        kill(KillReason::None);
+    }
+    return {};
+}
+
+void Jar::hear_the_rest() {
+    order_.reset();
+    if (reports_.valid()) {
+        ::fcntl(reports_.get(), F_SETFL, O_NONBLOCK);
+    }
+}
+
 Result<std::optional<WardenMessage>> Jar::on_report() {
     std::optional<WardenMessage> news;
-    BJ_TRY(Packet packet, jar::receive_packet(reports_));
-    if (packet.data.empty()) {
+    Result<Packet> packet = jar::receive_packet(reports_);
+    const bool nothing_left = !packet && packet.error().sys_errno == EAGAIN;
+    if (nothing_left || (packet && packet->data.empty())) {
         reports_.reset();  // on_exit() follows
         return news;
     }
-    BJ_TRY(const jar::JarReport report, jar::decode_report(packet.data));
+    if (!packet) {
+        return fail(packet.error());
+    }
+    BJ_TRY(const jar::JarReport report, jar::decode_report(packet->data));
     switch (report.event) {
         case jar::JarEvent::TreeStands:
-            take_places(std::move(packet));
+            take_places(std::move(*packet));
+            break;
+        case jar::JarEvent::AwaitsGuest:
+            if (order_ && packet->fds.size() == 1) {
+                order_->listener = std::move(packet->fds.front());
+            }
             break;
         case jar::JarEvent::GuestStarts:
             guest_started_ = true;
@@ -188,6 +258,7 @@ void Jar::on_deadline() {
 }
 
 Result<void> Jar::on_exit() {
+    hear_the_rest();
     // A report that was sent just before the end is still in the socket.
     while (reports_.valid()) {
         if (!on_report()) {
@@ -207,10 +278,9 @@ Result<void> Jar::on_exit() {
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
     outcome_.cpu_nanoseconds = usage.cpu > Duration{}
                                    ? static_cast<std::uint64_t>(usage.cpu.count())
-                                   : cpu_nanoseconds(waited);
-    outcome_.memory_peak_bytes = usage.memory_peak_bytes > 0
-                                     ? usage.memory_peak_bytes
-                                     : static_cast<std::uint64_t>(waited.ru_maxrss) * 1024;
+                                   : cpu_nanoseconds(waited) + cpu_nanoseconds(guest_usage_);
+    outcome_.memory_peak_bytes =
+        usage.memory_peak_bytes > 0 ? usage.memory_peak_bytes : largest_bytes(waited, guest_usage_);
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/resource.h>
+
 #include <optional>
 
 #include "base/clock.h"
@@ -10,6 +12,7 @@
 #include "jar/nursery.h"
 #include "jar/reports.h"
 #include "jar/spec.h"
+#include "jar/zygote.h"
 
 namespace belljar::isolation {
 
@@ -17,6 +20,7 @@ namespace belljar::isolation {
 struct JarResources {
     JarCgroup cgroup{};
     uid_t host_user = 0;
+    std::uint32_t zygote = 0;  // who forks the guest; 0: nobody
 };
 
 // Who starts inits: the nursery or, without namespaces, the warden itself.
@@ -30,8 +34,8 @@ struct Parents {
 class Jar {
    public:
     // Starts init in new namespaces and tells it the spec. Fails before anything is left behind.
-    static Result<Jar> launch(JarId id, const jar::Spec& spec, Duration timeout,
-                              JarResources resources, const Parents& parents);
+    static Result<Jar> launch(JarId id, jar::Spec spec, Duration timeout, JarResources resources,
+                              const Parents& parents);
 
     [[nodiscard]] JarId id() const { return id_; }
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
@@ -40,10 +44,19 @@ class Jar {
     // When the warden has to act if nothing happens before.
     [[nodiscard]] TimePoint deadline() const { return deadline_; }
     [[nodiscard]] uid_t host_user() const { return resources_.host_user; }
+    [[nodiscard]] std::uint32_t zygote() const { return resources_.zygote; }
 
     [[nodiscard]] const Fd& oom_fd() const { return resources_.cgroup.oom_event(); }
     // After oom_fd() became readable: whether it was this jar's memory.
     [[nodiscard]] bool out_of_memory() const { return resources_.cgroup.out_of_memory(); }
+
+    // A guest of a zygote's making: init is ready for it; it was born; it has ended.
+    [[nodiscard]] bool awaits_guest() const { return order_ && order_->listener.valid(); }
+    [[nodiscard]] jar::GuestOrder take_order();
+    Result<void> on_guest_born(pid_t guest);
+    void on_no_guest(int sys_errno);
+    [[nodiscard]] const Fd& guest_fd() const { return guest_.fd(); }
+    Result<void> on_guest_exit();
 
     // Reads one report and says what to tell the server, if anything.
     Result<std::optional<WardenMessage>> on_report();
@@ -51,6 +64,8 @@ class Jar {
     void kill(KillReason reason);
     // The clock ran out, in set-up or in the run.
     void on_deadline();
+    // Init has ended: what it said before is all that is left to be read.
+    void hear_the_rest();
     // Reaps init, after which no process of the jar is left, and reads the counters.
     Result<void> on_exit();
     // After on_exit(): what to tell the server.
@@ -70,6 +85,9 @@ class Jar {
     jar::Mode mode_ = jar::Mode::Root;
     Duration timeout_{};
     PidFd process_;
+    PidFd guest_;                           // only of a zygote's making
+    std::optional<jar::GuestOrder> order_;  // until the zygote has it
+    rusage guest_usage_{};
     Fd reports_;
     Fd workspace_;
     Fd tmp_;

@@ -112,9 +112,10 @@ class JarTest : public testing::Test {
         Result<JarCgroup> cgroup = jars.make(1, limits);
         EXPECT_TRUE(cgroup);
         spec.cgroup_files = cgroup->take_tasks_files();
-        Result<Jar> jar = Jar::launch(1, spec, limits.timeout,
-                                      {.cgroup = std::move(*cgroup), .host_user = first_user + 1},
-                                      {.nursery = nursery, .init = init});
+        Result<Jar> jar =
+            Jar::launch(1, std::move(spec), limits.timeout,
+                        {.cgroup = std::move(*cgroup), .host_user = first_user + 1, .zygote = 0},
+                        {.nursery = nursery, .init = init});
         EXPECT_TRUE(jar) << jar.error().describe();
         return std::move(*jar);
     }

@@ -26,7 +26,16 @@ constexpr auto kFarewellTime = std::chrono::seconds(5);
 constexpr auto kCgroupRetry = std::chrono::milliseconds(2);
 
 // What an epoll entry stands for: the three low bits say which descriptor of the jar.
-enum class Source : std::uint64_t { Server, Report, Exit, Signal, OutOfMemory };
+enum class Source : std::uint64_t {
+    Server,
+    Report,
+    Exit,
+    Signal,
+    OutOfMemory,
+    Guest,
+    ZygoteAnswer,
+    ZygoteExit
+};
 constexpr unsigned kSourceBits = 3;
 constexpr std::uint64_t kSourceMask = (1U << kSourceBits) - 1;
 
@@ -176,6 +185,15 @@ Result<void> Warden::run() {
                 case Source::Signal:
                     kill_everything();
                     break;
+                case Source::Guest:
+                    on_guest_exit(tag >> kSourceBits);
+                    break;
+                case Source::ZygoteAnswer:
+                    on_zygote_answer(static_cast<std::uint32_t>(tag >> kSourceBits));
+                    break;
+                case Source::ZygoteExit:
+                    on_zygote_exit(static_cast<std::uint32_t>(tag >> kSourceBits));
+                    break;
             }
         }
         enforce_deadlines();
@@ -220,6 +238,16 @@ Result<void> Warden::on_server_readable() {
         launch(*request, std::move(packet->fds));
         return {};
     }
+    if (const auto* wanted = std::get_if<ZygoteMessage>(&message)) {
+        start_zygote(*wanted, std::move(packet->fds));
+        return {};
+    }
+    if (const auto* retired = std::get_if<RetireMessage>(&message)) {
+        if (const auto found = zygotes_.find(retired->zygote); found != zygotes_.end()) {
+            found->second.retire();
+        }
+        return {};
+    }
     const auto* order = std::get_if<KillMessage>(&message);
     if (order == nullptr || order->reason > KillReason::ServerGone) {
         return fail(ErrorCode::InvalidArgument, "a message that makes no sense now");
@@ -258,7 +286,10 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
         return fail(system_error("no user id is free", EAGAIN));
     }
-    JarResources resources{.host_user = next_free_user()};
+    if (message.zygote != 0 && !zygotes_.contains(message.zygote)) {
+        return fail(system_error("there is no such zygote", ESRCH));
+    }
+    JarResources resources{.host_user = next_free_user(), .zygote = message.zygote};
     jar::Spec spec{.message = plan_for(message, resources.host_user)};
     std::ranges::move(fds, spec.descriptors.begin());
     step = Step::MakeCgroup;
@@ -267,7 +298,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     step = Step::MakeWorkspace;
     BJ_TRY_VOID(make_files(message.jar, resources.host_user, spec));
     step = Step::Clone;
-    BJ_TRY(Jar jar, Jar::launch(message.jar, spec, Duration(message.timeout_nanoseconds),
+    BJ_TRY(Jar jar, Jar::launch(message.jar, std::move(spec), Duration(message.timeout_nanoseconds),
                                 std::move(resources), {.nursery = nursery_, .init = init_}));
     users_in_use_.insert(jar.host_user());
     const auto [place, inserted] = jars_.emplace(message.jar, std::move(jar));
@@ -281,6 +312,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
 jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     jar::SpecMessage plan{};
     plan.mode = host_.mode;
+    plan.guest = message.zygote == 0 ? jar::GuestKind::Program : jar::GuestKind::Fork;
     plan.proc = message.proc;
     plan.write_execute =
         host_.can_deny_execution == 1 ? message.write_execute : jar::WriteExecute::Allowed;
@@ -318,10 +350,90 @@ Result<void> Warden::make_files(JarId id, uid_t owner, jar::Spec& spec) {
     return {};
 }
 
+void Warden::start_zygote(const ZygoteMessage& message, std::vector<Fd> fds) {
+    if (const Result<void> started = try_start_zygote(message, std::move(fds)); !started) {
+        log_.error("a zygote could not be started", {{"reason", started.error().describe()}});
+        tell_server(ZygoteStateMessage{.zygote = message.zygote, .ready = 0});
+    }
+}
+
+Result<void> Warden::try_start_zygote(const ZygoteMessage& message, std::vector<Fd> fds) {
+    if (host_.mode == jar::Mode::Nested || fds.size() != 1 || message.zygote == 0 ||
+        zygotes_.contains(message.zygote) || message.proc > jar::ProcView::Masked) {
+        return fail(ErrorCode::InvalidArgument, "a zygote that cannot be");
+    }
+    BJ_TRY(Zygote started, Zygote::start(message, std::move(fds.front()), host_, nursery_));
+    const auto [place, inserted] = zygotes_.emplace(message.zygote, std::move(started));
+    BJ_TRY_VOID(watch(place->second.control(), tag_of(Source::ZygoteAnswer, message.zygote)));
+    return watch(place->second.exit_fd(), tag_of(Source::ZygoteExit, message.zygote));
+}
+
+void Warden::on_zygote_answer(std::uint32_t id) {
+    const auto zygote = zygotes_.find(id);
+    if (zygote == zygotes_.end()) {
+        return;
+    }
+    const Result<jar::OrderAnswer> answer = zygote->second.receive_answer();
+    if (!answer) {
+        zygote->second.retire();  // it has ended, or has to
+        return;
+    }
+    if (answer->jar == 0) {
+        tell_server(ZygoteStateMessage{.zygote = id, .ready = 1});
+        return;
+    }
+    const auto found = jars_.find(answer->jar);
+    if (found == jars_.end()) {
+        return;
+    }
+    Result<void> born = answer->child > 0 ? found->second.on_guest_born(answer->child)
+                                          : fail(system_error("clone3", answer->sys_errno));
+    if (born) {
+        born = watch(found->second.guest_fd(), tag_of(Source::Guest, answer->jar));
+    }
+    if (!born) {
+        found->second.on_no_guest(born.error().sys_errno);
+    }
+}
+
+void Warden::on_zygote_exit(std::uint32_t id) {
+    const auto found = zygotes_.find(id);
+    if (found != zygotes_.end()) {
+        if (const Result<void> reaped = found->second.reap(); !reaped) {
+            log_.error("a zygote had to stop", {{"reason", reaped.error().describe()}});
+        }
+        zygotes_.erase(found);
+        tell_server(ZygoteStateMessage{.zygote = id, .ready = 0});
+    }
+}
+
+void Warden::order_guest(Jar& jar) {
+    const jar::GuestOrder order = jar.take_order();
+    const auto zygote = zygotes_.find(jar.zygote());
+    if (zygote == zygotes_.end() || !zygote->second.order(order)) {
+        jar.on_no_guest(ESRCH);
+    }
+}
+
+void Warden::on_guest_exit(JarId id) {
+    const auto found = jars_.find(id);
+    if (found == jars_.end() || !found->second.guest_fd().valid()) {
+        return;
+    }
+    if (const Result<void> reaped = found->second.on_guest_exit(); !reaped) {
+        log_.error("a guest could not be reaped", {{"reason", reaped.error().describe()}});
+    }
+}
+
 void Warden::on_jar_report(JarId id) {
     const auto found = jars_.find(id);
-    if (found != jars_.end() && !pass_on_report(found->second)) {
+    if (found == jars_.end()) {
+        return;
+    }
+    if (!pass_on_report(found->second)) {
         found->second.kill(KillReason::None);
+    } else if (found->second.awaits_guest()) {
+        order_guest(found->second);
     }
 }
 
@@ -354,7 +466,7 @@ void Warden::on_jar_exit(JarId id) {
     }
     Jar jar = std::move(found->second);
     jars_.erase(found);
-    // What was said just before the end is still in the socket.
+    jar.hear_the_rest();
     while (jar.report_fd().valid() && pass_on_report(jar)) {
     }
     if (const Result<void> reaped = jar.on_exit(); !reaped) {

@@ -15,6 +15,7 @@
 #include "isolation/scratch.h"
 #include "isolation/warden_messages.h"
 #include "isolation/workspace_image.h"
+#include "isolation/zygote.h"
 
 namespace belljar::isolation {
 
@@ -54,6 +55,12 @@ class Warden {
     Result<void> try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step);
     jar::SpecMessage plan_for(const LaunchMessage& message, uid_t user);
     Result<void> make_files(JarId id, uid_t owner, jar::Spec& spec);
+    void start_zygote(const ZygoteMessage& message, std::vector<Fd> fds);
+    Result<void> try_start_zygote(const ZygoteMessage& message, std::vector<Fd> fds);
+    void on_zygote_answer(std::uint32_t id);
+    void on_zygote_exit(std::uint32_t id);
+    void order_guest(Jar& jar);
+    void on_guest_exit(JarId id);
     void on_jar_report(JarId id);
     // Reads one and tells the server what it needs to know. False if it could not be read.
     [[nodiscard]] bool pass_on_report(Jar& jar);
@@ -79,6 +86,7 @@ class Warden {
     jar::Nursery nursery_;
     Scratch scratch_;
     std::map<JarId, Jar> jars_;
+    std::map<std::uint32_t, Zygote> zygotes_;
     std::vector<Jar> ended_;  // reaped, cgroup still to be removed
     std::set<uid_t> users_in_use_;
     uid_t next_user_ = 0;

@@ -73,7 +73,22 @@ struct LaunchMessage {
     std::uint32_t processes;
     jar::ProcView proc;
     jar::WriteExecute write_execute;
+    std::uint32_t zygote;  // who forks the guest; 0: the command is executed
     jar::CommandText command;
+};
+
+// Starts an interpreter that forks guests. With its bootstrap program as a descriptor.
+struct ZygoteMessage {
+    static constexpr std::uint32_t kType = 5;
+    std::uint32_t zygote;  // never used before, not 0
+    jar::ProcView proc;
+    jar::CommandText command;
+};
+
+// It forks no more; its guests go on.
+struct RetireMessage {
+    static constexpr std::uint32_t kType = 6;
+    std::uint32_t zygote;
 };
 
 struct KillMessage {
@@ -93,6 +108,13 @@ struct ReadyMessage {
 struct StartedMessage {
     static constexpr std::uint32_t kType = 17;
     JarId jar;
+};
+
+// A zygote can be used from now on or, with `ready` 0, no longer.
+struct ZygoteStateMessage {
+    static constexpr std::uint32_t kType = 21;
+    std::uint32_t zygote;
+    std::uint32_t ready;
 };
 
 struct FailedMessage {
@@ -138,9 +160,10 @@ template <typename Message>
     return jar::send_packet(socket, data, fds);
 }
 
-using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage>;
-using WardenMessage =
-    std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage, EndedMessage>;
+using ServerMessage =
+    std::variant<ConfigureMessage, LaunchMessage, KillMessage, ZygoteMessage, RetireMessage>;
+using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage,
+                                   EndedMessage, ZygoteStateMessage>;
 
 // Exactly one known message of exactly its size, or an error.
 [[nodiscard]] Result<ServerMessage> decode_server_message(std::string_view data);
@@ -153,6 +176,7 @@ struct Launch {
     execution::Limits limits{};
     jar::ProcView proc = jar::ProcView::ProcessesOnly;
     jar::WriteExecute write_execute = jar::WriteExecute::Allowed;
+    std::uint32_t zygote = 0;
 };
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 
+#include "jar/guest.h"
 #include "jar/identity.h"
 #include "jar/init.h"
 #include "jar/reports.h"
@@ -118,6 +119,18 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     steps.run(Step::DropCapabilities, drop_capabilities);
 }
 
+// An interpreter that forks guests: it sees what they see, with nothing in it that is theirs, and
+// keeps the rights by which it brings them into their jars.
+[[noreturn]] void become_zygote(const StepRunner& steps, const Spec& spec, const Fd& warden) {
+    build_tree(steps, spec);
+    steps.run(Step::SetHostname, set_hostname);
+    steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
+    steps.run(Step::DropCapabilities, keep_zygote_capabilities);
+    steps.run(Step::NoNewPrivileges, forbid_new_privileges);
+    steps.run(Step::DieWithWarden, die_with_warden, warden, spec.message.mode);
+    execute_zygote(spec, warden);
+}
+
 // Without namespaces: what is left are limits, the user id, and what the guest does to itself
 // before it starts (guest.cpp).
 void close_in_place(const StepRunner& steps, const Spec& spec) {
@@ -136,6 +149,9 @@ void contain(const Fd& warden) {
     steps.run(Step::DieWithWarden, die_with_warden, warden, Mode::Root);
     Spec spec = steps.value(Step::ReceiveSpec, receive_spec, warden);
     steps.run(Step::NewSession, start_session);
+    if (spec.message.guest == GuestKind::Zygote) {
+        become_zygote(steps, spec, warden);
+    }
     if (spec.message.mode == Mode::Nested) {
         close_in_place(steps, spec);
     } else {

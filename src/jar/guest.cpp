@@ -131,14 +131,19 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
-}  // namespace
-
-void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
-    const StepRunner steps(warden);
+[[noreturn]] void execute_command(const Spec& spec, const Fd& warden) {
     const std::vector<char*> arguments = pointers(spec.command.arguments);
-    steps.run(Step::EnterWorkspace, enter_workspace, spec);
     const std::vector<std::string> variables = environment_of(spec);
     const std::vector<char*> environment = pointers(variables);
+    ::execve(arguments[0], arguments.data(), environment.data());
+    StepRunner(warden).end(Step::Execute, system_error("execve"));
+}
+
+}  // namespace
+
+void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
+    const StepRunner steps(warden);
+    steps.run(Step::EnterWorkspace, enter_workspace, spec);
     steps.run(Step::NewSession, start_session);
     reset_signals();
     if (spec.message.write_execute == WriteExecute::Denied) {
@@ -148,8 +153,20 @@ void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket)
     steps.run(Step::PlaceDescriptors, place_descriptors, spec);
     steps.run(Step::CloseDescriptors, close_others, warden, listener_socket);
     steps.run(Step::InstallFilter, install_seccomp, spec, listener_socket);
-    ::execve(arguments[0], arguments.data(), environment.data());
-    steps.end(Step::Execute, system_error("execve"));
+}
+
+void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
+    confine_guest(spec, warden, listener_socket);
+    execute_command(spec, warden);
+}
+
+void execute_zygote(const Spec& spec, const Fd& warden_socket) {
+    const Fd warden(::fcntl(warden_socket.get(), F_DUPFD_CLOEXEC, kOutOfTheWay));
+    const StepRunner steps(warden);
+    reset_signals();
+    steps.run(Step::PlaceDescriptors, place_descriptors, spec);
+    steps.run(Step::CloseDescriptors, close_others, warden, warden);
+    execute_command(spec, warden);
 }
 
 }  // namespace belljar::jar

@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "jar/spec.h"
 
@@ -31,14 +33,18 @@ Result<void> write_proc_file(const Fd& process, const char* name, const std::str
     return {};
 }
 
-Result<void> drop_bounding_set() {
+// To enter namespaces of a jar by the pidfd of its init, and what setns() asks for besides.
+constexpr std::array<unsigned, 3> kOfZygotes{CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE};
+
+// All but those in `kept`.
+Result<void> drop_bounding_set(std::span<const unsigned> kept = {}) {
     for (unsigned long capability = 0;; ++capability) {
         const int held =
             ::prctl(PR_CAPBSET_READ, capability, kNoArgument, kNoArgument, kNoArgument);
         if (held < 0) {
             return {};  // beyond the last capability of this kernel
         }
-        if (held == 1 &&
+        if (held == 1 && std::ranges::count(kept, capability) == 0 &&
             ::prctl(PR_CAPBSET_DROP, capability, kNoArgument, kNoArgument, kNoArgument) != 0) {
             return fail(system_error("PR_CAPBSET_DROP"));
         }
@@ -172,6 +178,21 @@ Result<void> drop_capabilities() {
 Result<void> drop_held_capabilities() {
     BJ_TRY_VOID(clear_ambient_set());
     return clear_held_sets();
+}
+
+Result<void> keep_zygote_capabilities() {
+    BJ_TRY_VOID(clear_ambient_set());
+    BJ_TRY_VOID(drop_bounding_set(kOfZygotes));
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, 2> sets{};
+    for (const unsigned capability : kOfZygotes) {
+        sets[capability / 32].permitted |= 1U << (capability % 32);
+        sets[capability / 32].effective |= 1U << (capability % 32);
+    }
+    if (::syscall(SYS_capset, &header, sets.data()) != 0) {
+        return fail(system_error("capset"));
+    }
+    return {};
 }
 
 Result<void> forbid_new_privileges() {

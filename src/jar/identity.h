@@ -27,6 +27,8 @@ namespace belljar::jar {
 [[nodiscard]] Result<void> drop_capabilities();
 // The same where the bounding set cannot be emptied by everybody; no_new_privs makes it mute.
 [[nodiscard]] Result<void> drop_held_capabilities();
+// Leaves an interpreter that forks guests what it needs to bring them into a jar.
+[[nodiscard]] Result<void> keep_zygote_capabilities();
 [[nodiscard]] Result<void> forbid_new_privileges();
 
 }  // namespace belljar::jar

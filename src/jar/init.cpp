@@ -166,6 +166,28 @@ class Init {
     Fd workspace_;  // without namespaces, what the guest leaves is removed by us
 };
 
+// One comes from outside, as a child of the warden's.
+pid_t await_guest(const StepRunner& steps, const Fd& warden, const Fd& listener_socket) {
+    JarReport report{};
+    report.event = JarEvent::AwaitsGuest;
+    const int number = listener_socket.get();
+    steps.run(Step::ForkGuest, send_report, warden, report, std::span(&number, 1));
+    return -1;
+}
+
+pid_t fork_guest(const StepRunner& steps, const Spec& spec, const Fd& warden,
+                 const Fd& listener_socket) {
+    tell(warden, JarEvent::GuestStarts, 0);
+    const pid_t guest = ::fork();
+    if (guest < 0) {
+        steps.end(Step::ForkGuest, system_error("fork"));
+    }
+    if (guest == 0) {
+        become_guest(spec, warden, listener_socket);
+    }
+    return guest;
+}
+
 }  // namespace
 
 void become_init(Spec spec, const Fd& warden_socket) {
@@ -178,17 +200,13 @@ void become_init(Spec spec, const Fd& warden_socket) {
     SocketPair pair = steps.value(Step::CloseDescriptors, make_seqpacket_pair);
     Fd listener_source = steps.value(Step::CloseDescriptors, keep, pair.first);
     Fd listener_socket = steps.value(Step::CloseDescriptors, keep, pair.second);
-    Fd workspace =
-        spec.workspace.valid() ? steps.value(Step::CloseDescriptors, keep, spec.workspace) : Fd();
+    Fd workspace = spec.message.workspace == WorkspaceKind::Directory
+                       ? steps.value(Step::CloseDescriptors, keep, spec.workspace)
+                       : Fd();
     const Everybody everybody = steps.value(Step::EnterLandlock, confine_own_signals, spec);
-    tell(warden, JarEvent::GuestStarts, 0);
-    const pid_t guest = ::fork();
-    if (guest < 0) {
-        steps.end(Step::ForkGuest, system_error("fork"));
-    }
-    if (guest == 0) {
-        become_guest(spec, warden, listener_socket);
-    }
+    const pid_t guest = spec.message.guest == GuestKind::Fork
+                            ? await_guest(steps, warden, listener_socket)
+                            : fork_guest(steps, spec, warden, listener_socket);
     // Init keeps nothing of the guest's: an open pipe end here would hide its end of file.
     listener_socket.reset();
     spec = Spec{};

@@ -28,6 +28,8 @@ constexpr int kFailed = 125;
 constexpr std::uint64_t kNamespaces =
     CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 
+constexpr char kJarOrder = 0;  // any other is for a zygote
+
 // What the nursery answers.
 struct Birth {
     pid_t child;
@@ -84,7 +86,11 @@ Result<void> write_maps(pid_t process, NurseryIds ids) {
 // CLONE_PARENT: a sibling of the nursery, so that the warden itself hears of its end.
 Birth bear_child(const Packet& order) {
     const int cgroup = order.fds.size() > 1 ? order.fds[1].get() : -1;
-    const long child = clone_process(CLONE_PARENT | kNamespaces, cgroup, 0);
+    // A zygote has no pid namespace of its own: it could not give others to its children.
+    const bool is_jar = order.data.front() == kJarOrder;
+    const std::uint64_t namespaces =
+        is_jar ? kNamespaces : kNamespaces & ~std::uint64_t{CLONE_NEWPID};
+    const long child = clone_process(CLONE_PARENT | namespaces, cgroup, 0);
     if (child == 0) {
         if (::dup2(order.fds[0].get(), kSocket) != kSocket ||
             ::fcntl(kSocket, F_SETFD, FD_CLOEXEC) != 0 ||
@@ -138,10 +144,18 @@ Result<Nursery> Nursery::start(const Fd& init, NurseryIds ids, int cgroup) {
 }
 
 Result<PidFd> Nursery::bear(const Fd& socket, int cgroup) const {
-    const std::byte order{1};
+    return order(Kind::Jar, socket, cgroup);
+}
+
+Result<PidFd> Nursery::bear_zygote(const Fd& socket) const {
+    return order(Kind::Zygote, socket, -1);
+}
+
+Result<PidFd> Nursery::order(Kind kind, const Fd& socket, int cgroup) const {
+    const auto text = static_cast<std::byte>(kind);
     const std::array<int, 2> fds{socket.get(), cgroup};
     BJ_TRY_VOID(
-        send_packet(socket_, std::span(&order, 1), std::span(fds).first(cgroup >= 0 ? 2 : 1)));
+        send_packet(socket_, std::span(&text, 1), std::span(fds).first(cgroup >= 0 ? 2 : 1)));
     BJ_TRY(const Packet answer, receive_packet(socket_));
     Birth birth{};
     if (answer.data.size() != sizeof(birth)) {
@@ -161,7 +175,7 @@ void become_nursery(const Fd& warden) {
     }
     while (true) {
         const Result<Packet> order = receive_packet(warden);
-        if (!order || order->fds.empty()) {
+        if (!order || order->data.empty() || order->fds.empty()) {
             ::_exit(0);  // the warden is gone
         }
         const Birth birth = bear_child(*order);

@@ -32,8 +32,14 @@ class Nursery {
     // A process in new namespaces that becomes the init of a jar, as it is told over `socket`; a
     // child of the caller. `cgroup` is a version 2 directory to be born in, or -1.
     [[nodiscard]] Result<PidFd> bear(const Fd& socket, int cgroup) const;
+    // The same for a zygote: in the pid namespace of the nursery, from where it reaches those of
+    // jars, and in its cgroup.
+    [[nodiscard]] Result<PidFd> bear_zygote(const Fd& socket) const;
 
    private:
+    enum class Kind : std::uint8_t { Jar, Zygote };
+
+    [[nodiscard]] Result<PidFd> order(Kind kind, const Fd& socket, int cgroup) const;
     void end();
 
     PidFd process_;

@@ -16,8 +16,8 @@ std::string bytes_of(const JarReport& report) {
 
 TEST(JarReports, ComeThroughASocketUnchanged) {
     const SocketPair sockets = make_seqpacket_pair().value();
-    for (const JarEvent event : {JarEvent::TreeStands, JarEvent::GuestStarts,
-                                 JarEvent::StepFailed, JarEvent::GuestExited, JarEvent::Denied}) {
+    for (const JarEvent event : {JarEvent::TreeStands, JarEvent::GuestStarts, JarEvent::StepFailed,
+                                 JarEvent::GuestExited, JarEvent::Denied}) {
         const JarReport sent{.event = event, .step = Step::MountProc, .value = -13, .denial = {}};
         ASSERT_TRUE(send_report(sockets.first, sent));
         const Packet packet = receive_packet(sockets.second).value();
@@ -33,9 +33,9 @@ TEST(JarReports, CarryADescriptor) {
     const SocketPair sockets = make_seqpacket_pair().value();
     const Fd file = make_sealed_file("test", "workspace").value();
     const int number = file.get();
-    ASSERT_TRUE(send_report(
-        sockets.first, {.event = JarEvent::TreeStands, .step = {}, .value = 0, .denial = {}},
-        std::span(&number, 1)));
+    ASSERT_TRUE(send_report(sockets.first,
+                            {.event = JarEvent::TreeStands, .step = {}, .value = 0, .denial = {}},
+                            std::span(&number, 1)));
     const Packet packet = receive_packet(sockets.second).value();
     ASSERT_EQ(packet.fds.size(), 1U);
     EXPECT_EQ(read_all(packet.fds.front(), kibibytes(1)).value(), "workspace");

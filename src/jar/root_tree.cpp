@@ -217,6 +217,9 @@ Result<void> mount_tools(const Fd& root, const Spec& spec) {
 
 Result<void> mount_proc(const Fd& root, const Spec& spec) {
     BJ_TRY_VOID(make_directory(root, "proc", 0555));
+    if (spec.message.guest == GuestKind::Zygote) {
+        return {};  // the processes around it are not its own to see
+    }
     std::vector<MountOption> options{{"hidepid", "ptraceable"}};
     const bool masked = spec.message.proc == ProcView::Masked;
     if (!masked) {

@@ -47,12 +47,19 @@ enum class WriteExecute : std::uint32_t {
     Denied,   // memory is never writable and executable, PR_SET_MDWE
 };
 
+enum class GuestKind : std::uint32_t {
+    Program,  // init executes the command
+    Fork,     // of a warm interpreter, which comes into the jar from outside
+    Zygote,   // no jar: this process becomes that interpreter
+};
+
 // A path on the host, ended by a NUL byte; empty if there is none.
 using HostPath = std::array<char, 512>;
 
 // Fixed size, as it travels.
 struct SpecMessage {
     Mode mode;
+    GuestKind guest;
     WorkspaceKind workspace;
     ProcView proc;
     WriteExecute write_execute;

@@ -43,6 +43,7 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "set no_new_privs",
     "close descriptors",
     "fork the guest",
+    "enter the namespaces of the jar",
     "place the guest's descriptors",
     "enter /workspace",
     "deny writable and executable memory",

@@ -44,6 +44,7 @@ enum class Step : std::uint32_t {
     NoNewPrivileges,
     CloseDescriptors,
     ForkGuest,
+    EnterNamespaces,
     PlaceDescriptors,
     EnterWorkspace,
     DenyWriteExecute,

@@ -71,6 +71,9 @@ Result<Manifest> read_table(const toml::table& table) {
     BJ_TRY(manifest.bootstrap, guest_program(bootstrap));
     BJ_TRY(manifest.command, texts(table, "command"));
     BJ_TRY(manifest.environment, texts(table, "environment"));
+    if (table.contains("preload")) {
+        BJ_TRY(manifest.preload, texts(table, "preload"));
+    }
     BJ_TRY(const std::string self_test, required_text(table, "self_test"));
     BJ_TRY(manifest.self_test, guest_program(self_test));
     BJ_TRY(const bool masked, choice(table, "proc", "processes", "masked"));

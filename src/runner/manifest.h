@@ -23,6 +23,8 @@ struct Manifest {
     std::string bootstrap{};  // text of the guest program that starts the code
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
+    // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.
+    std::vector<std::string> preload{};
     ProcView proc = ProcView::ProcessesOnly;
     WriteExecute write_execute = WriteExecute::Denied;
     // Text of a program in the language that fails with a sentence unless the jar around it holds,

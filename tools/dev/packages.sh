@@ -11,7 +11,7 @@ packages_of() {
     case $1 in
         build)
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
-                "libtomlplusplus-dev libgtest-dev python3 curl"
+                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \

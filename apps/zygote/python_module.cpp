@@ -1,0 +1,65 @@
+// Makes a zygote of a Python interpreter: `serve(ready)` returns in every guest, and never in the
+// interpreter that called it.
+
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jar/zygote.h"
+
+namespace {
+
+namespace jar = belljar::jar;
+
+// The child is the warden's. It comes back once it is a guest like any other.
+bool fork_one(const jar::GuestOrder& order, jar::OrderAnswer& answer) {
+    PyOS_BeforeFork();
+    const belljar::Result<pid_t> child = jar::fork_guest(order);
+    if (child && *child == 0) {
+        jar::enter_jar(order);
+        PyOS_AfterFork_Child();
+        return true;
+    }
+    PyOS_AfterFork_Parent();
+    answer.child = child.value_or(0);
+    answer.sys_errno = child ? 0 : child.error().sys_errno;
+    return false;
+}
+
+PyObject* serve(PyObject*, PyObject*) {
+    belljar::Fd warden(jar::kZygoteControl);
+    // Guests that look for their siblings' parent find nothing to read.
+    ::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+    jar::OrderAnswer answer{};
+    while (jar::send_answer(warden, answer)) {
+        belljar::Result<jar::GuestOrder> order = jar::receive_order(warden);
+        if (!order) {
+            break;
+        }
+        answer = {.jar = order->jar, .child = 0, .sys_errno = 0};
+        if (fork_one(*order, answer)) {
+            // The number is now that of a descriptor of the guest's.
+            [[maybe_unused]] const int replaced = warden.release();
+            Py_RETURN_NONE;
+        }
+    }
+    ::_exit(0);  // the warden is gone
+}
+
+PyMethodDef functions[] = {{"serve", serve, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                          .m_name = "belljar_zygote",
+                          .m_doc = nullptr,
+                          .m_size = -1,
+                          .m_methods = functions,
+                          .m_slots = nullptr,
+                          .m_traverse = nullptr,
+                          .m_clear = nullptr,
+                          .m_free = nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_belljar_zygote() { return PyModule_Create(&definition); }

@@ -1,0 +1,111 @@
+#include "engine/zygotes.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <iterator>
+#include <utility>
+
+namespace belljar::engine {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::minutes(1);
+
+isolation::Command command_of(const runner::Manifest& manifest) {
+    isolation::Command command{.arguments = manifest.command, .environment = manifest.environment};
+    command.arguments.emplace_back("zygote");
+    std::ranges::copy(manifest.preload, std::back_inserter(command.arguments));
+    return command;
+}
+
+}  // namespace
+
+Zygotes::Zygotes(const asio::any_io_executor& executor, WardenLink& warden, const Log& log,
+                 Lifetime lifetime, Trial trial)
+    : executor_(executor),
+      warden_(warden),
+      log_(log),
+      lifetime_(lifetime),
+      trial_(std::move(trial)) {
+    warden_.on_zygote([this](std::uint32_t zygote, bool ready) { on_state(zygote, ready); });
+}
+
+void Zygotes::start(const std::vector<runner::Manifest>& manifests) {
+    for (const runner::Manifest& manifest : manifests) {
+        if (!manifest.preload.empty()) {
+            slots_.push_back({.manifest = &manifest, .again = asio::steady_timer(executor_)});
+            begin(slots_.back());
+        }
+    }
+}
+
+std::uint32_t Zygotes::take(const runner::Manifest& manifest) {
+    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
+    if (slot == slots_.end() || slot->current == 0) {
+        return 0;
+    }
+    const bool old = ++slot->forks >= lifetime_.forks || Clock::now() - slot->since > lifetime_.age;
+    if (old && slot->coming == 0) {
+        begin(*slot);
+    }
+    return slot->current;
+}
+
+void Zygotes::begin(Slot& slot) {
+    const Result<std::uint32_t> started = warden_.start_zygote(
+        command_of(*slot.manifest), slot.manifest->bootstrap,
+        slot.manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
+                                                        : jar::ProcView::ProcessesOnly);
+    if (started) {
+        slot.coming = *started;
+        return;
+    }
+    log_.warning("a zygote could not be started",
+                 {{"language", slot.manifest->language}, {"reason", started.error().describe()}});
+    begin_later(slot);
+}
+
+void Zygotes::begin_later(Slot& slot) {
+    slot.pause = std::clamp(slot.pause * 2, kFirstPause, kLongestPause);
+    slot.again.expires_after(slot.pause);
+    slot.again.async_wait([this, &slot](const boost::system::error_code& stopped) {
+        if (!stopped && warden_.alive() && slot.coming == 0) {
+            begin(slot);
+        }
+    });
+}
+
+void Zygotes::on_state(std::uint32_t zygote, bool ready) {
+    for (Slot& slot : slots_) {
+        if (slot.coming == zygote && ready) {
+            asio::co_spawn(executor_, try_out(slot, zygote), asio::detached);
+        } else if (slot.coming == zygote || slot.current == zygote) {
+            (slot.coming == zygote ? slot.coming : slot.current) = 0;
+            log_.warning("a zygote is gone", {{"language", slot.manifest->language}});
+            begin_later(slot);
+        }
+    }
+}
+
+Task<void> Zygotes::try_out(Slot& slot, std::uint32_t zygote) {
+    const Result<void> tried = co_await trial_(*slot.manifest, zygote);
+    if (slot.coming != zygote || !warden_.alive()) {
+        co_return;
+    }
+    if (!tried) {
+        log_.error("guests of a zygote are not used",
+                   {{"language", slot.manifest->language}, {"reason", tried.error().describe()}});
+        warden_.retire_zygote(zygote);  // its end brings the next one
+        co_return;
+    }
+    const std::uint32_t old = std::exchange(slot.current, std::exchange(slot.coming, 0));
+    if (old != 0) {
+        warden_.retire_zygote(old);
+    }
+    slot.forks = 0;
+    slot.since = Clock::now();
+    slot.pause = {};
+}
+
+}  // namespace belljar::engine
