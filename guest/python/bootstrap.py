@@ -324,6 +324,29 @@ def be_zygote(modules):
     MAIN = WORKSPACE + "/main.py"
 
 
+def leave(code):
+    """As the interpreter ends, without taking apart what it had before the program came: threads,
+    exit functions, the program's own objects, streams."""
+    import atexit
+    import gc
+    import threading
+
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.modules["__main__"].__dict__.clear()
+    for name in sys.modules.keys() - PRELOADED:
+        del sys.modules[name]
+    gc.collect()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            code = code or 120  # what the interpreter says of a stream that cannot be written
+    os._exit(code)
+
+
 if sys.argv[1:2] == ["zygote"]:
     be_zygote(sys.argv[2:])
+    PRELOADED = frozenset(sys.modules)
+    leave(main())
 sys.exit(main())

@@ -75,6 +75,15 @@ CgroupUsage JarCgroup::usage() const {
     return usage;
 }
 
+std::optional<std::uint64_t> JarCgroup::processes() const {
+    for (const Cgroup& cgroup : cgroups_) {
+        if (cgroup.has("pids.max")) {
+            return read_number(cgroup.path + "/pids.current");
+        }
+    }
+    return std::nullopt;
+}
+
 Result<void> JarCgroup::remove() {
     tasks_.clear();
     unified_.reset();

@@ -141,16 +141,24 @@ void Jar::on_no_guest(int sys_errno) {
     }
 }
 
-// Init waits for nothing any more, and what the guest started ends with it.
-Result<void> Jar::on_guest_exit() {
+// Init waits for nothing any more, and what the guest started ends with it. Who started nothing
+// need not wait for that.
+Result<bool> Jar::on_guest_exit() {
     BJ_TRY(const int status, guest_.wait(&guest_usage_));
     guest_ = PidFd();
-    if (!told_to_end_) {
-        outcome_.exited = 1;
-        outcome_.wait_status = status;
-        kill(KillReason::None);
+    if (told_to_end_) {
+        return false;
     }
-    return {};
+    outcome_.exited = 1;
+    outcome_.wait_status = status;
+    finish();
+    constexpr std::uint64_t kOnlyInit = 1;
+    if (resources_.cgroup.processes() == kOnlyInit) {
+        settle({});
+        settled_early_ = true;
+    }
+    kill(KillReason::None);
+    return settled_early_;
 }
 
 void Jar::hear_the_rest() {
@@ -271,6 +279,13 @@ Result<void> Jar::on_exit() {
     if (!guest_started_ && outcome_.kill_reason == KillReason::None) {
         fail_with(Step::ReceiveSpec, ECHILD);
     }
+    if (!settled_early_) {
+        settle(waited);
+    }
+    return {};
+}
+
+void Jar::settle(const rusage& waited) {
     // Killed just before its guest started, a run has taken no time.
     outcome_.wall_nanoseconds =
         static_cast<std::uint64_t>(std::max(finished_ - started_, Duration{}).count());
@@ -284,7 +299,6 @@ Result<void> Jar::on_exit() {
     outcome_.out_of_memory_kills = usage.out_of_memory_kills;
     outcome_.processes_peak = usage.processes_peak;
     outcome_.process_limit_hits = usage.process_limit_hits;
-    return {};
 }
 
 void Jar::fail_with(Step step, int sys_errno) {

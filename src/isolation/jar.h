@@ -56,7 +56,8 @@ class Jar {
     Result<void> on_guest_born(pid_t guest);
     void on_no_guest(int sys_errno);
     [[nodiscard]] const Fd& guest_fd() const { return guest_.fd(); }
-    Result<void> on_guest_exit();
+    // True if nothing else was left in the jar: what outcome() says is final then.
+    Result<bool> on_guest_exit();
 
     // Reads one report and says what to tell the server, if anything.
     Result<std::optional<WardenMessage>> on_report();
@@ -71,6 +72,8 @@ class Jar {
     // After on_exit(): what to tell the server.
     [[nodiscard]] const std::optional<FailedMessage>& failure() const { return failure_; }
     [[nodiscard]] const EndedMessage& outcome() const { return outcome_; }
+    // Whether outcome() was final before on_exit().
+    [[nodiscard]] bool settled_early() const { return settled_early_; }
     // Fails with EBUSY as long as the kernel has not let go of the last process.
     Result<void> remove_cgroup() { return resources_.cgroup.remove(); }
 
@@ -79,6 +82,7 @@ class Jar {
     void take_places(Packet packet);
     Result<void> let_init_go_on();
     void finish();
+    void settle(const rusage& waited);
     void fail_with(Step step, int sys_errno);
 
     JarId id_ = 0;
@@ -98,6 +102,7 @@ class Jar {
     TimePoint deadline_{};
     bool guest_started_ = false;
     bool told_to_end_ = false;
+    bool settled_early_ = false;
     std::optional<FailedMessage> failure_;
     EndedMessage outcome_{};
 };

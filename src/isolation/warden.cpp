@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -55,6 +56,11 @@ Result<Fd> open_signals() {
         return fail(system_error("signalfd"));
     }
     return signals;
+}
+
+bool has_news(const Fd& socket) {
+    pollfd entry{.fd = socket.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
 }
 
 // Two wardens of one host should not start at the same id.
@@ -420,8 +426,15 @@ void Warden::on_guest_exit(JarId id) {
     if (found == jars_.end() || !found->second.guest_fd().valid()) {
         return;
     }
-    if (const Result<void> reaped = found->second.on_guest_exit(); !reaped) {
-        log_.error("a guest could not be reaped", {{"reason", reaped.error().describe()}});
+    // What init has told of refused calls belongs before the end.
+    while (found->second.report_fd().valid() && has_news(found->second.report_fd()) &&
+           pass_on_report(found->second)) {
+    }
+    const Result<bool> settled = found->second.on_guest_exit();
+    if (!settled) {
+        log_.error("a guest could not be reaped", {{"reason", settled.error().describe()}});
+    } else if (*settled && !found->second.failure()) {
+        tell_server(found->second.outcome());
     }
 }
 
@@ -474,7 +487,7 @@ void Warden::on_jar_exit(JarId id) {
     }
     if (jar.failure()) {
         tell_server(*jar.failure());
-    } else {
+    } else if (!jar.settled_early()) {
         tell_server(jar.outcome());
     }
     ended_.push_back(std::move(jar));
