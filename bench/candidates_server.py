@@ -130,26 +130,13 @@ class Asked(Candidate):
         self.line.close()
 
 
-class Cold(Asked):
-    """The same question to a server that has to make a jar first."""
-
-    def __init__(self, place):
-        self.server = start_server(place, "cold", COLD)
-        super().__init__({"http_cold": "POST /execute, cold (no jar ready)"},
-                         Execute(self.server.address))
-
-    def close(self):
-        super().close()
-        self.server.stop()
-
-
 class Stdio(Candidate):
     """`belljar mcp`, which lives as long as this; its start is not measured."""
 
     frequency = OFTEN
 
     def __init__(self):
-        super().__init__({"mcp_stdio": "MCP over stdio, warm"})
+        super().__init__({"mcp_stdio": "MCP over stdio, python, warm"})
         self.process = subprocess.Popen([str(BINARY), "mcp"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         env=environment(LOG_LEVEL="error"))
@@ -182,18 +169,30 @@ class Stdio(Candidate):
         self.process.stdout.close()
 
 
-def other_language(server, language):
-    """The same hello in another language, if this server has a runner for it."""
-    dialect = Execute(server.address, language)
-    line = wire.Line(server.address)
-    status, body = line.ask(dialect.question("1"))
+def usable_languages(server):
+    """{language: None, or why the server does not run it}"""
+    found, line = {}, wire.Line(server.address)
+    for language in PROGRAMS:
+        dialect = Execute(server.address, language)
+        try:
+            dialect.judge(*line.ask(dialect.question("1")), "1")
+            found[language] = None
+        except (Refused, WrongAnswer) as reason:
+            found[language] = f"no such runner here: {reason}"
     line.close()
-    if status != 200:
-        raise NotHere(f"no such runner here: {body[:200].decode(errors='replace')}")
-    return Asked({language: f"POST /execute, {language}, warm"}, dialect)
+    return found
 
 
-def python_dialects(server):
-    """The two doors of a running server."""
-    return [Asked({"http": "POST /execute, warm"}, Execute(server.address)),
-            Asked({"mcp_http": "MCP over HTTP, warm"}, Mcp(server.address))]
+def warm(server, language):
+    return Asked({f"http_{language}": f"POST /execute, {language}, warm"},
+                 Execute(server.address, language))
+
+
+def cold(server, language):
+    """The same question to a server that has to make a jar first."""
+    return Asked({f"http_{language}_cold": f"POST /execute, {language}, cold"},
+                 Execute(server.address, language))
+
+
+def mcp_over_http(server):
+    return Asked({"mcp_http": "MCP over HTTP, python, warm"}, Mcp(server.address))

@@ -125,7 +125,8 @@ class ServerLoad:
 
     def result(self):
         answers = max(1, len(self.tally.samples))
-        return {"callers": self.callers, "per_second": rounded(median(self.rates)),
+        return {"language": self.dialect.language, "callers": self.callers,
+                "per_second": rounded(median(self.rates)),
                 "cpu_ms_per_run": rounded(self.busy * 1000 / answers), **self.tally.result()}
 
 
@@ -164,7 +165,6 @@ def measure(loads, rounds, seconds, progress):
             progress(f"round {number + 1} of {rounds}")
             time.sleep(PAUSE_SECONDS)
             load.round(seconds)
-    return [load.result() for load in loads]
 
 
 def bursts(dialect, callers, rounds, progress):
@@ -176,4 +176,5 @@ def bursts(dialect, callers, rounds, progress):
         with Callers(dialect, callers) as everybody:
             last.append(everybody.burst())
         tally.add(everybody.tally)
-    return {"callers": callers, "all_answered_ms": rounded(median(last)), **tally.result()}
+    return {"language": dialect.language, "callers": callers,
+            "all_answered_ms": rounded(median(last)), **tally.result()}

@@ -11,7 +11,7 @@ from load import busy_seconds
 from timekeepers import PYTHON
 
 VERSIONS = {
-    "python3": [PYTHON, "--version"], "bubblewrap": ["bwrap", "--version"],
+    "python": [PYTHON, "--version"], "bubblewrap": ["bwrap", "--version"],
     "crun": ["crun", "--version"], "runc": ["runc", "--version"],
     "docker": ["dockerd", "--version"], "node": ["node", "--version"]}
 

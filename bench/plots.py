@@ -106,7 +106,7 @@ def latency(result):
 
 
 def draw_row(picture, scale, middle, key, row):
-    style = "ours" if key in ratios.OURS else "theirs"
+    style = "ours" if ratios.is_ours(key) else "theirs"
     quantiles = row["quantiles_ms"]
     picture.text(16, middle + 4, row["label"])
     start, end = scale(quantiles[5]), scale(quantiles[95])
@@ -161,7 +161,7 @@ class Panel:
 
 def load(result):
     """Runs per second, latency and processor time over the number of callers."""
-    rows = [row for row in result["load"]["belljar"] if row.get("p50_ms")]
+    rows = [row for row in ratios.python_loads(result) if row.get("p50_ms")]
     theirs = max(result["load"]["bubblewrap"], key=lambda row: row["per_second"], default=None)
     callers = [row["callers"] for row in rows]
     picture = Picture(330, "Runs per second, latency and processor time by number of callers")

@@ -2,7 +2,11 @@
 
 from stats import rounded
 
-OURS = ("run", "http", "mcp_http", "mcp_stdio", "http_cold", "javascript", "typescript")
+WARM, COLD = "http_python", "http_python_cold"
+
+
+def is_ours(key):
+    return key in ("run", "mcp_stdio") or key.startswith(("http_", "mcp_"))
 
 
 def row(result, key, part="latency"):
@@ -13,17 +17,16 @@ def p50(result, key, part="latency"):
     return row(result, key, part).get("p50_ms")
 
 
-def rate(result, callers):
-    found = [one["per_second"] for one in result["load"]["belljar"] if one["callers"] == callers]
-    return found[0] if found else None
+def python_loads(result):
+    return [one for one in result["load"]["belljar"] if one["language"] == "python"]
+
+
+def with_callers(result, callers, name):
+    return next((one.get(name) for one in python_loads(result) if one["callers"] == callers), None)
 
 
 def best_bubblewrap(result):
     return max((one["per_second"] for one in result["load"]["bubblewrap"]), default=None)
-
-
-def one_caller(result, name):
-    return next((one.get(name) for one in result["load"]["belljar"] if one["callers"] == 1), None)
 
 
 def quotient(above, below):
@@ -32,8 +35,8 @@ def quotient(above, below):
 
 def of(result):
     """[{"name", "value"}]; a value of None means that one of the two was not measured."""
-    warm = p50(result, "http")
-    best = max((one["per_second"] for one in result["load"]["belljar"]), default=None)
+    warm = p50(result, WARM)
+    best = max((one["per_second"] for one in python_loads(result)), default=None)
     found = {
         "warm hello / bare warm fork to the first byte":
             quotient(warm, p50(result, "fork_first_byte")),
@@ -43,23 +46,28 @@ def of(result):
         "crun / warm hello": quotient(p50(result, "crun"), warm),
         "runc / warm hello": quotient(p50(result, "runc"), warm),
         "docker run / warm hello": quotient(p50(result, "docker"), warm),
-        "cold hello / warm hello": quotient(p50(result, "http_cold"), warm),
-        "hello after 100 ms of rest / warm hello": quotient(p50(result, "http", "paced"), warm),
-        "p99 / p50 of one caller": quotient(one_caller(result, "p99_ms"),
-                                            one_caller(result, "p50_ms")),
+        "cold hello / warm hello": quotient(p50(result, COLD), warm),
+        "hello after 100 ms of rest / warm hello": quotient(p50(result, WARM, "paced"), warm),
+        "p99 / p50 of one caller": quotient(with_callers(result, 1, "p99_ms"),
+                                            with_callers(result, 1, "p50_ms")),
         "most runs per second / best of bubblewrap": quotient(best, best_bubblewrap(result)),
-        "runs per second of 256 callers / of 8": quotient(rate(result, 256), rate(result, 8))}
+        "runs per second of 256 callers / of 8": quotient(
+            with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second"))}
     return [{"name": name, "value": value} for name, value in found.items()]
+
+
+def judged(result):
+    """Every row of Belljar whose answers were judged."""
+    rows = [one for part in ("latency", "paced") for key, one in result[part].items()
+            if is_ours(key)]
+    return [*rows, *result["load"]["belljar"], *result["burst"]]
+
+
+def runs(result):
+    return sum(one.get("runs", 0) for one in judged(result))
 
 
 def failures(result):
     """Runs of Belljar that gave no result or not the right one."""
-    rows = [row(result, key) for key in OURS] + [row(result, "http", "paced"), result["burst"]]
-    rows += [*result["load"]["belljar"], *result["guest"].values()]
+    rows = [*judged(result), *result["guest"].values()]
     return sum(one.get("failed", 0) + one.get("wrong", 0) for one in rows)
-
-
-def runs(result):
-    """How many of Belljar's were judged."""
-    rows = [row(result, key) for key in OURS] + [row(result, "http", "paced"), result["burst"]]
-    return sum(one.get("runs", 0) for one in [*rows, *result["load"]["belljar"]])

@@ -42,7 +42,9 @@ from support_traces import Traces, wait_until_gone
 CALLERS = (1, 2, 8, 64, 256)
 BUBBLEWRAP_PARALLEL = (1, 2, 3, 4)
 BURST = 100
+PACED = {"fork", "bubblewrap", "http_python"}
 PACE_SECONDS = 0.1
+WARM_UP = 3
 SECONDS_TO_CLEAN_UP = 20
 
 
@@ -90,85 +92,104 @@ class Bench:
     def __init__(self, full, stack, place):
         self.size, self.full = FULL if full else QUICK, full
         self.stack, self.place, self.progress = stack, place, Progress()
-        self.missing = {}
+        self.candidates, self.missing = [], {}
         self.server = candidates_server.start_server(place, "warm")
         stack.callback(self.server.stop)
+        languages = candidates_server.usable_languages(self.server)
+        self.languages = [name for name, reason in languages.items() if reason is None]
+        for name, reason in languages.items():
+            if reason is not None:
+                self.note_missing(f"http_{name}", f"POST /execute, {name}", reason)
 
-    def add(self, found, key, label, make):
+    def note_missing(self, key, label, reason):
+        self.missing[key] = {"label": label, "runs": 0, "failed": 0, "wrong": 0,
+                             "not_run": str(reason)}
+
+    def add(self, key, label, make):
         """A candidate, or the row that says why there is none."""
         try:
             candidate = make()
         except (NotHere, Refused, OSError) as reason:
-            self.missing[key] = {"label": label, "runs": 0, "failed": 0, "wrong": 0,
-                                 "not_run": str(reason)}
+            self.note_missing(key, label, reason)
             return
         self.stack.callback(candidate.close)
-        found.append(candidate)
+        self.candidates.append(candidate)
 
-    def candidates(self):
-        found = [candidates_commands.bare_python(), candidates_commands.WarmFork()]
-        for candidate in found:
-            self.stack.callback(candidate.close)
-        labels = candidates_containers.LABELS
-        self.add(found, "bubblewrap", "bubblewrap", candidates_commands.bubblewrap)
-        for runtime, label in labels.items():
-            self.add(found, runtime, label,
-                     lambda runtime=runtime: candidates_containers.Bundle(runtime, self.place))
+    def add_baselines(self):
+        self.add("python", "bare python3", candidates_commands.bare_python)
+        self.add("fork", "bare warm fork", candidates_commands.WarmFork)
+        self.add("bubblewrap", "bubblewrap", candidates_commands.bubblewrap)
+        for runtime, label in candidates_containers.LABELS.items():
+            self.add(runtime, label, lambda: candidates_containers.Bundle(runtime, self.place))
         if self.full:
-            self.add(found, "docker", "docker run",
-                     lambda: candidates_containers.DockerRun(self.place))
-        self.add(found, "run", "belljar run",
+            self.add("docker", "docker run", lambda: candidates_containers.DockerRun(self.place))
+        if "javascript" in self.languages:
+            self.add("node", "bare node", candidates_commands.bare_node)
+
+    def add_belljar(self):
+        self.add("run", "belljar run",
                  lambda: candidates_commands.belljar_run(BINARY, self.place))
-        for candidate in candidates_server.python_dialects(self.server):
-            self.add(found, "", "", lambda candidate=candidate: candidate)
-        self.add(found, "mcp_stdio", "MCP over stdio, warm", candidates_server.Stdio)
-        self.add(found, "http_cold", "POST /execute, cold (no jar ready)",
-                 lambda: candidates_server.Cold(self.place))
-        for language in ("javascript", "typescript"):
-            self.add(found, language, f"POST /execute, {language}, warm",
-                     lambda language=language: candidates_server.other_language(self.server,
-                                                                                language))
-        return found
+        for language in self.languages:
+            self.add("", "", lambda: candidates_server.warm(self.server, language))
+        self.add("", "", lambda: candidates_server.mcp_over_http(self.server))
+        self.add("mcp_stdio", "MCP over stdio, python, warm", candidates_server.Stdio)
+        try:
+            server = candidates_server.start_server(self.place, "cold", candidates_server.COLD)
+        except NotHere as reason:
+            self.note_missing("http_python_cold", "POST /execute, python, cold", reason)
+            return
+        self.stack.callback(server.stop)
+        for language in self.languages:
+            self.add("", "", lambda: candidates_server.cold(server, language))
 
     def measure(self):
-        size, progress = self.size, self.progress
+        start, stolen = time.monotonic(), machine.stolen_seconds()
+        self.progress.begin("starting the candidates")
         result = {"mode": "full" if self.full else "quick", "machine": machine.describe(BINARY)}
-        stolen, start = machine.stolen_seconds(), time.monotonic()
-        progress.begin("starting the candidates")
-        candidates = self.candidates()
-        progress.begin("one hello, in turns")
-        turns = latency.Turns(candidates, size.often)
-        turns.warm_up(3)
-        turns.take(size.turns, progress)
-        result["latency"] = {**turns.results(), **self.missing}
-        progress.begin("one hello per 100 ms")
-        rested = [one for one in candidates if {"fork", "bubblewrap", "http"} & one.rows.keys()]
-        result["paced"] = latency.paced(rested, size.paced, PACE_SECONDS, progress)
-        dialect = candidates_server.Execute(self.server.address)
-        progress.begin("many callers")
-        result["load"] = self.loads(dialect)
-        progress.begin(f"{BURST} callers at once")
-        result["burst"] = load.bursts(dialect, BURST, size.bursts, progress)
-        progress.begin("loops inside")
-        result["guest"] = guest_speed.measure(self.server.address, size.guest_rounds, progress)
-        progress.begin("tools/list")
-        result["tools_list"] = tools_list.measure(self.server, size.seconds)
-        progress.begin("memory")
-        result["memory"] = memory.measure(self.server)
+        self.add_baselines()
+        self.add_belljar()
+        self.measure_hellos(result)
+        self.measure_loads(result)
+        self.measure_service(result)
         elapsed = time.monotonic() - start
         result["seconds"] = round(elapsed)
         result["machine"]["stolen_cores"] = round((machine.stolen_seconds() - stolen) / elapsed, 3)
-        progress.finish()
+        self.progress.finish()
         return result
 
-    def loads(self, dialect):
-        ours = [load.ServerLoad(dialect, callers) for callers in CALLERS]
+    def measure_hellos(self, result):
+        self.progress.begin("one hello, in turns")
+        turns = latency.Turns(self.candidates, self.size.often)
+        turns.warm_up(WARM_UP)
+        turns.take(self.size.turns, self.progress)
+        result["latency"] = {**turns.results(), **self.missing}
+        self.progress.begin("one hello per 100 ms")
+        rested = [one for one in self.candidates if PACED & one.rows.keys()]
+        result["paced"] = latency.paced(rested, self.size.paced, PACE_SECONDS, self.progress)
+
+    def measure_loads(self, result):
+        self.progress.begin("many callers")
+        dialects = [candidates_server.Execute(self.server.address, language)
+                    for language in self.languages]
+        ours = [load.ServerLoad(dialect, callers) for dialect in dialects for callers in CALLERS]
         theirs = []
         if "bubblewrap" not in self.missing:
             theirs = [load.BubblewrapLoad(parallel) for parallel in BUBBLEWRAP_PARALLEL]
-        measured = load.measure([*ours, *theirs], self.size.rounds, self.size.seconds,
-                                self.progress)
-        return {"belljar": measured[:len(ours)], "bubblewrap": measured[len(ours):]}
+        load.measure([*ours, *theirs], self.size.rounds, self.size.seconds, self.progress)
+        result["load"] = {"belljar": [one.result() for one in ours],
+                          "bubblewrap": [one.result() for one in theirs]}
+        self.progress.begin(f"{BURST} callers at once")
+        result["burst"] = [load.bursts(dialect, BURST, self.size.bursts, self.progress)
+                           for dialect in dialects]
+
+    def measure_service(self, result):
+        self.progress.begin("loops inside")
+        result["guest"] = guest_speed.measure(self.server.address, self.size.guest_rounds,
+                                              self.progress)
+        self.progress.begin("tools/list")
+        result["tools_list"] = tools_list.measure(self.server, self.size.seconds)
+        self.progress.begin("memory")
+        result["memory"] = memory.measure(self.server)
 
 
 def parse_arguments():

@@ -5,8 +5,8 @@ import dataclasses
 import ratios
 
 # The order of the rows; what is not in it comes last.
-ORDER = ("fork_first_byte", "fork", "python", "http", "mcp_http", "mcp_stdio", "http_cold", "run",
-         "javascript", "typescript", "node", "bubblewrap", "crun", "runc", "docker")
+ORDER = ("fork_first_byte", "fork", "python", "http_python", "mcp_http", "mcp_stdio",
+         "http_python_cold", "run", "bubblewrap", "crun", "runc", "docker", "node")
 TIMES = {"p50 ms": "p50_ms", "p95 ms": "p95_ms", "p99 ms": "p99_ms", "max ms": "max_ms"}
 BAD = "failed or wrong"
 
@@ -55,7 +55,7 @@ def hellos(name, rows):
 
 
 def load(result):
-    rows = [[figure(row["callers"]), figure(row["per_second"]), *times(row),
+    rows = [[f"{row['callers']}, {row['language']}", figure(row["per_second"]), *times(row),
              figure(row["cpu_ms_per_run"]), figure(row["runs"]), bad(row)]
             for row in result["load"]["belljar"]]
     return Table("load", ["callers", "runs per second", *TIMES, "CPU ms per run", "runs", BAD],
@@ -70,9 +70,9 @@ def bubblewrap(result):
 
 
 def burst(result):
-    row = result["burst"]
-    cells = [figure(row["callers"]), *times(row), figure(row["all_answered_ms"]), bad(row)]
-    return Table("burst", ["callers at once", *TIMES, "all answered after ms", BAD], [cells])
+    rows = [[f"{row['callers']}, {row['language']}", *times(row), figure(row["all_answered_ms"]),
+             bad(row)] for row in result["burst"]]
+    return Table("burst", ["callers at once", *TIMES, "all answered after ms", BAD], rows)
 
 
 def guest(result):
