@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts programs and times them from the start to the last byte and the exit. Run by timekeepers.py.
+"""Starts programs and takes the time until the last byte and the exit. Run by timekeepers.py.
 
 A small process of its own does this, so that every program is started from the same surroundings
 and the memory of the benchmark is never copied. One JSON object per line comes in, one goes out:

@@ -101,12 +101,28 @@ class Callers:
             self.tally.right(elapsed)
         return True
 
+    def give_up(self, problem):
+        """Whoever still waits has got nothing."""
+        for _ in self.waiting or [None]:
+            self.tally.refuse(problem)
+
     def start_again(self, line):
         """After a failure nothing is known about the connection."""
         self.waiting.pop(line, None)
         self.selector.unregister(line.connection)
         line.close()
         self.open(line)
+
+
+def ask_together(dialect, count, work):
+    """What `work` gives, or 0 if the server stopped answering; and the tally."""
+    callers, found = Callers(dialect, count), 0.0
+    try:
+        with callers:
+            found = work(callers)
+    except (OSError, Refused) as problem:
+        callers.give_up(problem)
+    return found, callers.tally
 
 
 class ServerLoad:
@@ -118,10 +134,11 @@ class ServerLoad:
 
     def round(self, seconds):
         busy = busy_seconds()
-        with Callers(self.dialect, self.callers) as callers:
-            self.rates.append(callers.keep_asking(seconds))
+        rate, tally = ask_together(self.dialect, self.callers,
+                                   lambda callers: callers.keep_asking(seconds))
         self.busy += busy_seconds() - busy
-        self.tally.add(callers.tally)
+        self.rates.append(rate)
+        self.tally.add(tally)
 
     def result(self):
         answers = max(1, len(self.tally.samples))
@@ -173,8 +190,8 @@ def bursts(dialect, callers, rounds, progress):
     for number in range(rounds):
         progress(f"burst {number + 1} of {rounds}")
         time.sleep(PAUSE_SECONDS)
-        with Callers(dialect, callers) as everybody:
-            last.append(everybody.burst())
-        tally.add(everybody.tally)
+        answered, found = ask_together(dialect, callers, Callers.burst)
+        last.append(answered)
+        tally.add(found)
     return {"language": dialect.language, "callers": callers,
             "all_answered_ms": rounded(median(last)), **tally.result()}

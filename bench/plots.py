@@ -7,6 +7,7 @@ import ratios
 import tables
 
 WIDTH = 860
+MOST_MARKS = 8
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }
 .title { font-weight: 600; font-size: 15px }
@@ -71,15 +72,16 @@ class Scale:
     def marks(self):
         """Round numbers within the scale: 1, 2 and 5 times a power of ten."""
         if self.linear:
-            step = next(one for one in rounds(-3, 7) if self.high / one <= 5)
+            step = next(one for one in round_numbers() if self.high / one <= 5)
             return [step * count for count in range(int(self.high / step) + 1)]
-        found = [one for one in rounds(-3, 7) if self.low - 1e-9 <= math.log10(one) <= self.high]
-        return found if len(found) <= 8 else [one for one in found
-                                              if math.log10(one) % 1 < 1e-6 or len(found) < 8]
+        found = [one for one in round_numbers() if self.low - 1e-9 <= math.log10(one) <= self.high]
+        if len(found) <= MOST_MARKS:
+            return found
+        return [one for one in found if math.log10(one).is_integer()]
 
 
-def rounds(first, last):
-    return [factor * 10.0 ** power for power in range(first, last) for factor in (1, 2, 5)]
+def round_numbers():
+    return [factor * 10.0 ** power for power in range(-3, 7) for factor in (1, 2, 5)]
 
 
 def label(value):
@@ -122,12 +124,12 @@ def draw_row(picture, scale, middle, key, row):
 class Panel:
     """One small diagram over the number of callers."""
 
-    WIDTH, TOP, BOTTOM = 250, 70, 270
+    WIDTH, TOP, BOTTOM = 222, 70, 270
 
     def __init__(self, picture, index, title, callers):
-        self.picture, self.left = picture, 46 + index * (self.WIDTH + 35)
+        self.picture, self.left = picture, 50 + index * (self.WIDTH + 62)
         self.callers = callers
-        picture.text(self.left - 30, 46, title, "title")
+        picture.text(self.left - 34, 48, title, "title")
 
     def x(self, callers):
         """Evenly spaced: it is steps of load, not a quantity."""
@@ -143,13 +145,14 @@ class Panel:
         for callers in self.callers:
             self.picture.text(self.x(callers), self.BOTTOM + 20, str(callers), "quiet", "middle")
 
-    def line(self, values, style):
+    def line(self, values, style, name="", below=0):
         points = [(self.x(callers), self.scale(value))
                   for callers, value in zip(self.callers, values, strict=True)]
         self.picture.shape("polyline", f"line {style}-line",
                            points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points))
         for x, y in points:
             self.picture.shape("circle", style, cx=x, cy=y, r=3)
+        self.picture.text(points[0][0] - 6, points[0][1] - 8 + below, name, "quiet")
 
     def level(self, value, words):
         """A line across, for something that does not depend on the callers."""
@@ -173,10 +176,10 @@ def load(result):
     panel.line(rates, "ours")
     if theirs:
         panel.level(theirs["per_second"], "bubblewrap at its best")
-    panel = Panel(picture, 1, "milliseconds: p50 and p99", callers)
+    panel = Panel(picture, 1, "milliseconds per hello", callers)
     panel.axes([row[name] for row in rows for name in ("p50_ms", "p99_ms")], linear=False)
-    panel.line([row["p50_ms"] for row in rows], "ours")
-    panel.line([row["p99_ms"] for row in rows], "second")
+    panel.line([row["p50_ms"] for row in rows], "ours", "p50", below=25)
+    panel.line([row["p99_ms"] for row in rows], "second", "p99")
     panel = Panel(picture, 2, "CPU ms per run, whole machine", callers)
     costs = [row["cpu_ms_per_run"] for row in rows]
     panel.axes([*costs, *([theirs["cpu_ms_per_run"]] if theirs else [])], linear=True)

@@ -17,6 +17,8 @@ import tables
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "PERFORMANCE.md"
 PICTURES = ROOT / "docs" / "performance"
+# More than this and the machine is not ours alone.
+QUIET_CORES = 0.2
 # Between these lines the page belongs to this program, everything else to its writers.
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -40,7 +42,12 @@ def text_table(table):
 
 
 def as_text(result):
-    return "\n" + "\n\n".join(text_table(table) for table in tables.of(result))
+    parts = [text_table(table) for table in tables.of(result)]
+    busy = result["machine"]["others_busy_cores"]
+    if busy > QUIET_CORES:
+        parts.append(f"Other programs kept {busy} cores busy before this run: the ratios are rough, "
+                     "the tails are theirs.")
+    return "\n" + "\n\n".join(parts)
 
 
 def markdown_table(table):

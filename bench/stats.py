@@ -23,7 +23,7 @@ def rounded(number):
 
 
 def summary(samples):
-    """Of times in milliseconds; `quantiles_ms` has the 101 percentiles that a plot is drawn from."""
+    """Of times in milliseconds; `quantiles_ms` are the 101 percentiles a plot is drawn from."""
     ordered = sorted(samples)
     found = {"runs": len(ordered), "best_ms": rounded(ordered[0])}
     for percent in SHOWN:
