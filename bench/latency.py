@@ -1,6 +1,7 @@
 """How long one hello takes: the candidates take turns, so that a busy moment meets all of them."""
 
 import itertools
+import random
 import time
 
 from candidates_commands import OFTEN
@@ -53,8 +54,8 @@ class Turns:
     def take(self, turns, progress):
         for turn in range(turns):
             progress(f"turn {turn + 1} of {turns}")
-            first = turn % len(self.rows)
-            for row in self.rows[first:] + self.rows[:first]:
+            # Another order each time, so that nobody always follows the same neighbour.
+            for row in random.Random(turn).sample(self.rows, len(self.rows)):
                 if not row.is_hopeless:
                     self.turn_of(row)
 

@@ -12,6 +12,7 @@ import re
 import sys
 
 import plots
+import ratios
 import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -43,10 +44,12 @@ def text_table(table):
 
 def as_text(result):
     parts = [text_table(table) for table in tables.of(result)]
+    parts += [f"failed or wrong: {reason}" for row in ratios.judged(result)
+              for reason in row.get("reasons", [])]
     busy = result["machine"]["others_busy_cores"]
     if busy > QUIET_CORES:
-        parts.append(f"Other programs kept {busy} cores busy before this run: the ratios are rough, "
-                     "the tails are theirs.")
+        parts.append(f"Other programs kept {busy} cores busy before this run: the ratios are "
+                     "rough, the tails are theirs.")
     return "\n" + "\n\n".join(parts)
 
 
