@@ -219,6 +219,6 @@ NICE = "import os\nprint(os.nice(0), os.nice(0) == os.getpriority(os.PRIO_PROCES
 def test_where_no_cgroup_shares_the_processor_guests_are_nice(place):
     assert run_code(NICE).stdout == b"0 True\n"
     user = Unprivileged(place / "user")
-    ended = user.run([user.programs / "belljar", "run", "-"], {"BELLJAR_ISOLATION_REQUIRE": "basic"},
-                     stdin=NICE.encode())
+    ended = user.run([user.programs / "belljar", "run", "-"],
+                     {"BELLJAR_ISOLATION_REQUIRE": "basic"}, stdin=NICE.encode())
     assert ended.stdout == b"19 True\n", ended
