@@ -256,7 +256,9 @@ TEST_F(AdmissionTest, CountsWaitsAndRefusals) {
     EXPECT_EQ(figures.refused.at("queue_time"), 1U);
     EXPECT_EQ(figures.refused.at("queue_full"), 1U);
     EXPECT_FALSE(figures.refused.contains("share_full"));
-    EXPECT_EQ(std::accumulate(figures.waits.classes.begin(), figures.waits.classes.end(), 0U), 3U);
+    EXPECT_EQ(std::accumulate(figures.waits.classes.begin(), figures.waits.classes.end(),
+                              std::uint64_t{0}),
+              3U);
     EXPECT_GT(figures.waits.sum, Duration{});
     cancel_all(waiting);
 }
