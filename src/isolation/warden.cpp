@@ -263,6 +263,7 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message) {
     plan.own_user = host_.user_count > 0 ? 1 : 0;
     plan.memory_by_process = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0 ? 1 : 0;
     plan.processes_by_user = (cgroups_.layers() & bit(Layer::ProcessLimit)) == 0 ? 1 : 0;
+    plan.processor_by_nice = (cgroups_.layers() & bit(Layer::CpuShare)) == 0 ? 1 : 0;
     plan.host_user = next_free_user();
     plan.processes = message.processes;
     plan.memory_bytes = message.memory_bytes;

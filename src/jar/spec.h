@@ -60,6 +60,7 @@ struct SpecMessage {
     std::uint32_t own_user;           // 1: `host_user` belongs to this jar alone
     std::uint32_t memory_by_process;  // 1: no cgroup limits memory
     std::uint32_t processes_by_user;  // 1: no cgroup limits processes
+    std::uint32_t processor_by_nice;  // 1: no cgroup shares out the processor
     std::uint32_t host_user;
     std::uint32_t loop_minor;
     std::uint32_t cgroup_files;  // how many `tasks` files come along
