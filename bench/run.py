@@ -1,114 +1,228 @@
 #!/usr/bin/env python3
-"""How long one hello takes: `belljar run` beside bare Python and bubblewrap.
+"""What Belljar costs, beside bare Python, bubblewrap, an OCI runtime and Docker.
 
-    ./dev bench --runs 100
+    ./dev bench                  a minute or two
+    ./dev bench --full           more of everything, and `docker run` too
+    BELLJAR_BINARY=PROGRAM ...   measures another program
 
-The candidates take turns, so that a busy moment of the machine meets all of them. The table goes
-to the terminal, the numbers to build/bench.json.
+All candidates are measured in the same run, in turns. The tables go to the terminal, the numbers
+to build/bench.json; report.py makes docs/PERFORMANCE.md from them.
 """
 
 import argparse
+import contextlib
+import dataclasses
 import json
-import math
 import os
 import pathlib
-import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PYTHON = "/usr/bin/python3"
-PROGRAM = "print('hello')"
+# How a server is started and what it leaves behind is known to the end-to-end tests.
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+import candidates_commands
+import candidates_containers
+import candidates_server
+import guest_speed
+import latency
+import load
+import machine
+import memory
+import ratios
+import report
+import tools_list
+from stats import NotHere, Refused, WrongAnswer
+from support_binary import BINARY
+from support_processes import adopt_orphans
+from support_traces import Traces, wait_until_gone
+
+CALLERS = (1, 2, 8, 64, 256)
+BUBBLEWRAP_PARALLEL = (1, 2, 3, 4)
+BURST = 100
+PACED = {"fork", "bubblewrap", "http_python"}
+PACE_SECONDS = 0.1
 WARM_UP = 3
+SECONDS_TO_CLEAN_UP = 20
 
 
-def candidates(script):
-    """name -> command that must print hello."""
-    found = {
-        "bare python": [PYTHON, "-I", "-c", PROGRAM],
-        "belljar run": [str(ROOT / "build" / "release" / "belljar"), "run", script],
-    }
-    if bwrap := shutil.which("bwrap"):
-        links = [part for name in ("lib", "lib64", "bin")
-                 for part in ("--symlink", f"usr/{name}", f"/{name}")]
-        found["bubblewrap"] = [bwrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/usr",
-                               "/usr", *links, "--proc", "/proc", "--dev", "/dev", "--tmpfs",
-                               "/tmp", PYTHON, "-I", "-c", PROGRAM]
-    return found
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    turns: int
+    often: int
+    paced: int
+    rounds: int
+    seconds: float
+    bursts: int
+    guest_rounds: int
 
 
-def run_once(command):
-    """Milliseconds; raises with the program's own words if it did not print hello."""
-    start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
-    elapsed = (time.perf_counter() - start) * 1000
-    if done.returncode != 0 or done.stdout.strip() != b"hello":
-        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
-        raise RuntimeError(f"exit code {done.returncode}: {words[-1] if words else 'no output'}")
-    return elapsed
+QUICK = Size(turns=30, often=8, paced=30, rounds=1, seconds=2.0, bursts=2, guest_rounds=3)
+FULL = Size(turns=150, often=20, paced=200, rounds=5, seconds=4.0, bursts=10, guest_rounds=10)
 
 
-def percentile(samples, percent):
-    """The nearest rank: a time that was really measured."""
-    return sorted(samples)[max(0, math.ceil(len(samples) * percent / 100) - 1)]
+class Progress:
+    """One line on a terminal that is written over; elsewhere a line per part."""
+
+    def __init__(self):
+        self.part, self.start = "", time.monotonic()
+
+    def begin(self, part):
+        self.part = part
+        self("")
+        if not sys.stdout.isatty():
+            print(f"{time.monotonic() - self.start:5.0f} s  {part}", flush=True)
+
+    def __call__(self, text):
+        if sys.stdout.isatty():
+            print(f"\r\033[K{self.part} {text}", end="", flush=True)
+
+    def finish(self):
+        if sys.stdout.isatty():
+            print("\r\033[K", end="", flush=True)
 
 
-def measure(commands, runs):
-    """name -> times in milliseconds, and name -> why a candidate could not run."""
-    times, broken = {name: [] for name in commands}, {}
-    for turn in range(WARM_UP + runs):
-        for name, command in commands.items():
-            if name in broken:
-                continue
-            try:
-                elapsed = run_once(command)
-            except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
-                broken[name] = str(error)
-                continue
-            if turn >= WARM_UP:
-                times[name].append(elapsed)
-    return {name: samples for name, samples in times.items() if name not in broken}, broken
+class Bench:
+    """One run: everything that is started is ended with `stack`."""
+
+    def __init__(self, full, stack, place):
+        self.size, self.full = FULL if full else QUICK, full
+        self.stack, self.place, self.progress = stack, place, Progress()
+        self.candidates, self.missing = [], {}
+        self.server = candidates_server.start_server(place, "warm")
+        stack.callback(self.server.stop)
+        languages = candidates_server.usable_languages(self.server)
+        self.languages = [name for name, reason in languages.items() if reason is None]
+        for name, reason in languages.items():
+            if reason is not None:
+                self.note_missing(f"http_{name}", f"POST /execute, {name}", reason)
+
+    def note_missing(self, key, label, reason):
+        self.missing[key] = {"label": label, "runs": 0, "failed": 0, "wrong": 0,
+                             "not_run": str(reason)}
+
+    def add(self, key, label, make):
+        """A candidate, or the row that says why there is none."""
+        try:
+            candidate = make()
+        except (NotHere, Refused, OSError) as reason:
+            self.note_missing(key, label, reason)
+            return
+        self.stack.callback(candidate.close)
+        self.candidates.append(candidate)
+
+    def add_baselines(self):
+        self.add("python", "bare python3", candidates_commands.bare_python)
+        self.add("fork", "bare warm fork", candidates_commands.WarmFork)
+        self.add("bubblewrap", "bubblewrap", candidates_commands.bubblewrap)
+        for runtime, label in candidates_containers.LABELS.items():
+            self.add(runtime, label, lambda: candidates_containers.Bundle(runtime, self.place))
+        if self.full:
+            self.add("docker", "docker run", lambda: candidates_containers.DockerRun(self.place))
+        if "javascript" in self.languages:
+            self.add("node", "bare node", candidates_commands.bare_node)
+
+    def add_belljar(self):
+        self.add("run", "belljar run",
+                 lambda: candidates_commands.belljar_run(BINARY, self.place))
+        for language in self.languages:
+            self.add("", "", lambda: candidates_server.warm(self.server, language))
+        self.add("", "", lambda: candidates_server.mcp_over_http(self.server))
+        self.add("mcp_stdio", "MCP over stdio, python, warm", candidates_server.Stdio)
+        try:
+            server = candidates_server.start_server(self.place, "cold", candidates_server.COLD)
+        except NotHere as reason:
+            self.note_missing("http_python_cold", "POST /execute, python, cold", reason)
+            return
+        self.stack.callback(server.stop)
+        for language in self.languages:
+            self.add("", "", lambda: candidates_server.cold(server, language))
+
+    def measure(self):
+        start, stolen = time.monotonic(), machine.stolen_seconds()
+        self.progress.begin("starting the candidates")
+        result = {"mode": "full" if self.full else "quick", "machine": machine.describe(BINARY)}
+        self.add_baselines()
+        self.add_belljar()
+        self.measure_hellos(result)
+        self.measure_loads(result)
+        self.measure_service(result)
+        elapsed = time.monotonic() - start
+        result["seconds"] = round(elapsed)
+        result["machine"]["stolen_cores"] = round((machine.stolen_seconds() - stolen) / elapsed, 3)
+        self.progress.finish()
+        return result
+
+    def measure_hellos(self, result):
+        self.progress.begin("one hello, in turns")
+        turns = latency.Turns(self.candidates, self.size.often)
+        turns.warm_up(WARM_UP)
+        turns.take(self.size.turns, self.progress)
+        result["latency"] = {**turns.results(), **self.missing}
+        self.progress.begin("one hello per 100 ms")
+        rested = [one for one in self.candidates if PACED & one.rows.keys()]
+        result["paced"] = latency.paced(rested, self.size.paced, PACE_SECONDS, self.progress)
+
+    def measure_loads(self, result):
+        self.progress.begin("many callers")
+        dialects = [candidates_server.Execute(self.server.address, language)
+                    for language in self.languages]
+        ours = [load.ServerLoad(dialect, callers) for dialect in dialects for callers in CALLERS]
+        theirs = []
+        if "bubblewrap" not in self.missing:
+            theirs = [load.BubblewrapLoad(parallel) for parallel in BUBBLEWRAP_PARALLEL]
+        load.measure([*ours, *theirs], self.size.rounds, self.size.seconds, self.progress)
+        result["load"] = {"belljar": [one.result() for one in ours],
+                          "bubblewrap": [one.result() for one in theirs]}
+        self.progress.begin(f"{BURST} callers at once")
+        result["burst"] = [load.bursts(dialect, BURST, self.size.bursts, self.progress)
+                           for dialect in dialects]
+
+    def measure_service(self, result):
+        self.progress.begin("loops inside")
+        result["guest"] = guest_speed.measure(self.server.address, self.size.guest_rounds,
+                                              self.progress)
+        self.progress.begin("tools/list")
+        result["tools_list"] = tools_list.measure(self.server, self.size.seconds)
+        self.progress.begin("memory")
+        result["memory"] = memory.measure(self.server)
 
 
-def summarize(times):
-    bare = statistics.median(times["bare python"])
-    return {
-        name: {
-            "p50_ms": round(statistics.median(samples), 2),
-            "p99_ms": round(percentile(samples, 99), 2),
-            "best_ms": round(min(samples), 2),
-            "ratio": round(statistics.median(samples) / bare, 2),
-        }
-        for name, samples in times.items()
-    }
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--full", action="store_true",
+                        help="more of everything, and docker run: a quarter of an hour")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json",
+                        help="where the numbers go (default build/bench.json)")
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runs", type=int, default=50, help="of each candidate (default 50)")
-    arguments = parser.parse_args()
-    if arguments.runs < 1:
-        parser.error("--runs must be at least 1")
-    with tempfile.TemporaryDirectory(prefix="belljar-bench-") as folder:
-        script = pathlib.Path(folder) / "hello.py"
-        script.write_text(PROGRAM + "\n")
-        times, broken = measure(candidates(str(script)), arguments.runs)
-    if "bare python" not in times:
-        sys.exit(f"bare python could not run: {broken['bare python']}")
-    summary = summarize(times)
-    print(f"{'':14}{'p50 ms':>9}{'p99 ms':>9}{'best ms':>9}{'ratio':>8}   ({arguments.runs} runs)")
-    for name, row in summary.items():
-        print(f"{name:14}{row['p50_ms']:9.2f}{row['p99_ms']:9.2f}{row['best_ms']:9.2f}"
-              f"{row['ratio']:8.2f}")
-    for name, reason in broken.items():
-        print(f"{name:14}could not run: {reason}")
-    result = {"runs": arguments.runs, "cores": os.cpu_count(), "results": summary,
-              "not_run": broken}
-    (ROOT / "build" / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
-    sys.exit(1 if "belljar run" in broken else 0)
+    arguments = parse_arguments()
+    if os.geteuid() != 0:
+        sys.exit("jars can be made only by root; ./dev bench asks for it")
+    adopt_orphans()
+    before = Traces()
+    with contextlib.ExitStack() as stack:
+        place = pathlib.Path(stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="belljar-bench-")))
+        place.chmod(0o755)
+        try:
+            result = Bench(arguments.full, stack, place).measure()
+        except (NotHere, Refused, WrongAnswer) as reason:
+            sys.exit(f"bench: {reason}")
+    result["ratios"] = ratios.of(result)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    print(report.as_text(result))
+    wait_until_gone(before, SECONDS_TO_CLEAN_UP)
+    bad = ratios.failures(result)
+    if bad:
+        sys.exit(f"bench: {bad} runs of Belljar failed or printed something else")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ Result<std::string> find_tools(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
-                                                 engine::OutputPlace outputs) {
+                                                 Use use) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
     std::unique_ptr<Runtime> runtime(
-        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(outputs)));
+        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(use)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
         runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners, engine::OutputPlace outputs)
+                 runner::Runners runners, Use use)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -101,10 +101,10 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
           io_.get_executor(), *link_, std::move(runners),
           engine::Engine::Options{.version = BELLJAR_VERSION,
                                   .policy = policy::policy_from(settings.limits),
-                                  .admission = {.running = settings.limits.concurrent_runs,
-                                                .waiting = settings.limits.queued_runs},
+                                  .admission = engine::bounds_from(settings.limits, use.callers),
+                                  .queue_time = settings.limits.queue_time,
                                   .isolation = isolation_,
-                                  .outputs = std::move(outputs)},
+                                  .outputs = std::move(use.outputs)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

@@ -21,9 +21,19 @@ namespace belljar::apps {
 // one I/O thread, put together in the order that privileges demand.
 class Runtime {
    public:
+    // Where the commands differ.
+    struct Use {
+        engine::OutputPlace outputs{};
+        engine::Callers callers = engine::Callers::One;
+    };
+
     // Starts the warden while privileged and refuses if the isolation is below the floor.
     static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings, LogLevel level,
-                                                   engine::OutputPlace outputs = {});
+                                                   Use use);
+    static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings,
+                                                   LogLevel level) {
+        return create(settings, level, Use{});
+    }
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -47,7 +57,7 @@ class Runtime {
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-            runner::Runners runners, engine::OutputPlace outputs);
+            runner::Runners runners, Use use);
     Task<void> watch_signals(std::function<void()> on_stop);
     void let_everything_end();
 

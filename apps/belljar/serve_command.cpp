@@ -44,6 +44,21 @@ std::string choose_data_directory(const config::Settings& settings) {
                                 : fmt::format("{}/.local/share/belljar", home ? home : "");
 }
 
+engine::Callers callers_of(const config::Settings& settings) {
+    const bool named =
+        settings.auth.mode == config::AuthMode::Token && !settings.auth.tokens.empty();
+    return named ? engine::Callers::Several : engine::Callers::One;
+}
+
+std::vector<access::NamedToken> named_tokens(const config::Settings& settings) {
+    std::vector<access::NamedToken> tokens;
+    for (const std::string& entry : settings.auth.tokens) {
+        const std::size_t colon = entry.find(':');  // the settings allow no other form
+        tokens.push_back({.principal = entry.substr(0, colon), .token = entry.substr(colon + 1)});
+    }
+    return tokens;
+}
+
 Result<TokenText> choose_token(const config::Settings& settings,
                                const storage::DataDirectory& directory) {
     if (settings.auth.mode == config::AuthMode::None) {
@@ -138,9 +153,10 @@ struct Service {
         : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs),
-          router(
-              access::Gate({.token = std::move(token), .allowed_hosts = allowed_hosts(settings)}),
-              mcp, routes),
+          router(access::Gate({.token = std::move(token),
+                               .named_tokens = named_tokens(settings),
+                               .allowed_hosts = allowed_hosts(settings)}),
+                 mcp, routes),
           http(
               std::move(acceptor),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -196,9 +212,10 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                                        .space = settings.files.output_space}));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
-                           {.store = outputs.get(),
-                            .uri_before = public_base(settings) + "/v1/runs/",
-                            .uri_after = "/output"}));
+                           {.outputs = {.store = outputs.get(),
+                                        .uri_before = public_base(settings) + "/v1/runs/",
+                                        .uri_after = "/output"},
+                            .callers = callers_of(settings)}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));

@@ -194,10 +194,32 @@ TEST(GateToken, GivenTwiceMustAgree) {
     EXPECT_TRUE(refusal_for({{"Authorization", right}, {"Authorization", "Bearer wrong"}}));
 }
 
+TEST(GateToken, TellsWhoseItIs) {
+    const Gate shared({.token = "bj_main",
+                       .named_tokens = {{.principal = "ada", .token = "bj_ada"},
+                                        {.principal = "ben", .token = "bj_ben"},
+                                        {.principal = "ada", .token = "bj_ada_next"}}});
+    const auto principal_of = [&](const std::string& token) {
+        const HttpRequest request = request_with({{"Authorization", "Bearer " + token}});
+        EXPECT_FALSE(shared.check_token(request)) << token;
+        return shared.principal_of(request);
+    };
+    EXPECT_EQ(principal_of("bj_main"), "");
+    EXPECT_EQ(principal_of("bj_ada"), "ada");
+    EXPECT_EQ(principal_of("bj_ada_next"), "ada");
+    EXPECT_EQ(principal_of("bj_ben"), "ben");
+    for (const char* wrong : {"", "ada", "bj_", "ada:bj_ada", "bj_adabj_ben"}) {
+        EXPECT_TRUE(
+            shared.check_token(request_with({{"Authorization", "Bearer " + std::string(wrong)}})))
+            << wrong;
+    }
+}
+
 TEST(GateToken, IsNotAskedForIfThereIsNone) {
     const Gate open({});
     EXPECT_FALSE(open.check_token(request_with({})));
     EXPECT_FALSE(open.check_token(request_with({{"Authorization", "Bearer anything"}})));
+    EXPECT_EQ(open.principal_of(request_with({{"Authorization", "Bearer "}})), "");
     EXPECT_TRUE(open.check_names(request_with({{"Host", "evil.example"}})))
         << "names are checked all the same";
 }

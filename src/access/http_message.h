@@ -19,8 +19,10 @@ struct LessIgnoringCase {
 
 using Headers = std::multimap<std::string, std::string, LessIgnoringCase>;
 
-// One HTTP request as the layers above the socket see it. Everything in it is hostile.
+// One HTTP request as the layers above the socket see it. Everything in it is hostile, except the
+// name of the principal, which is not read from the wire.
 struct HttpRequest {
+    std::string principal{};  // whose token it shows; empty: the one without a name
     std::string method{};
     std::string path{};   // without the query, as sent (not decoded)
     std::string query{};  // without the question mark

@@ -94,24 +94,34 @@ void add_runs(Page& page, const engine::RunFigures& figures) {
     for (const auto& [code, count] : figures.refused) {
         page.add({{"code", name_of(code)}}, count);
     }
+}
+
+// The samples of a histogram that has begun.
+void add_durations(Page& page, const engine::Durations& durations) {
+    std::uint64_t so_far = 0;
+    for (std::size_t index = 0; index < engine::kClassSeconds.size(); ++index) {
+        so_far += durations.classes.at(index);
+        const std::string end = fmt::format("{:g}", engine::kClassSeconds.at(index));
+        page.add_part("_bucket", {{"le", end}}, so_far);
+    }
+    so_far += durations.classes.back();
+    page.add_part("_bucket", {{"le", "+Inf"}}, so_far);
+    page.add_part("_sum", {}, to_seconds(durations.sum));
+    page.add_part("_count", {}, so_far);
+}
+
+void add_admission(Page& page, const engine::Admission::Figures& figures) {
     page.begin("belljar_runs_running", "gauge", "Runs that have a jar now.");
     page.add({}, figures.running);
     page.begin("belljar_runs_waiting", "gauge", "Runs that wait for a jar.");
     page.add({}, figures.waiting);
-}
-
-void add_durations(Page& page, const engine::RunFigures& figures) {
-    page.begin("belljar_run_seconds", "histogram", "How long runs took by the clock on the wall.");
-    std::uint64_t so_far = 0;
-    for (std::size_t index = 0; index < engine::kRunSeconds.size(); ++index) {
-        so_far += figures.durations.at(index);
-        const std::string end = fmt::format("{:g}", engine::kRunSeconds.at(index));
-        page.add_part("_bucket", {{"le", end}}, so_far);
+    page.begin("belljar_wait_seconds", "histogram", "How long runs waited before they began.");
+    add_durations(page, figures.waits);
+    page.begin("belljar_admission_refused_total", "counter",
+               "Runs that were refused for lack of room, by what was used up.");
+    for (const auto& [reason, count] : figures.refused) {
+        page.add({{"reason", reason}}, count);
     }
-    so_far += figures.durations.back();
-    page.add_part("_bucket", {{"le", "+Inf"}}, so_far);
-    page.add_part("_sum", {}, to_seconds(figures.wall));
-    page.add_part("_count", {}, so_far);
 }
 
 }  // namespace
@@ -122,7 +132,9 @@ std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFig
     page.add({{"version", info.version}}, 1);
     add_isolation(page, info.isolation);
     add_runs(page, figures);
-    add_durations(page, figures);
+    page.begin("belljar_run_seconds", "histogram", "How long runs took by the clock on the wall.");
+    add_durations(page, figures.wall);
+    add_admission(page, figures.admission);
     page.begin("belljar_denials_total", "counter", "What programs were refused, by rule.");
     for (const auto& [rule, count] : figures.denials) {
         page.add({{"rule", rule}}, count);

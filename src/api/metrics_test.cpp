@@ -57,23 +57,34 @@ TEST(Metrics, RunsHaveTheirLanguageAndStatus) {
     const std::string page = render_metrics(
         sandbox(), {.ended = {{{"python", Status::Ok}, 7}, {{"python", Status::Timeout}, 2}},
                     .refused = {{ErrorCode::Overloaded, 5}},
-                    .denials = {{"limits.timeout", 2}},
-                    .running = 3,
-                    .waiting = 4});
+                    .denials = {{"limits.timeout", 2}}});
     EXPECT_TRUE(has_line(page, R"(belljar_runs_total{language="python",status="ok"} 7)"));
     EXPECT_TRUE(has_line(page, R"(belljar_runs_total{language="python",status="timeout"} 2)"));
     EXPECT_TRUE(has_line(page, R"(belljar_runs_refused_total{code="overloaded"} 5)")) << page;
     EXPECT_TRUE(has_line(page, R"(belljar_denials_total{rule="limits.timeout"} 2)"));
+}
+
+TEST(Metrics, TellHowManyWaitHowLongAndWhoIsRefused) {
+    engine::RunFigures figures{
+        .admission = {.running = 3, .waiting = 4, .refused = {{"queue_full", 5}}}};
+    figures.admission.waits.add(std::chrono::milliseconds(500));
+    figures.admission.waits.add(std::chrono::milliseconds(0));
+    const std::string page = render_metrics(sandbox(), figures);
     EXPECT_TRUE(has_line(page, "belljar_runs_running 3"));
     EXPECT_TRUE(has_line(page, "belljar_runs_waiting 4"));
+    EXPECT_TRUE(has_line(page, R"(belljar_admission_refused_total{reason="queue_full"} 5)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_wait_seconds_bucket{le="0.01"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_wait_seconds_bucket{le="0.5"} 2)"));
+    EXPECT_TRUE(has_line(page, "belljar_wait_seconds_sum 0.5"));
+    EXPECT_TRUE(has_line(page, "belljar_wait_seconds_count 2"));
 }
 
 TEST(Metrics, BucketsAddUp) {
     engine::RunFigures figures;
-    figures.durations.front() = 1;
-    figures.durations[2] = 2;
-    figures.durations.back() = 4;
-    figures.wall = std::chrono::milliseconds(1500);
+    figures.wall.classes.front() = 1;
+    figures.wall.classes[2] = 2;
+    figures.wall.classes.back() = 4;
+    figures.wall.sum = std::chrono::milliseconds(1500);
     const std::string page = render_metrics(sandbox(), figures);
     EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.01"} 1)"));
     EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.05"} 1)"));
@@ -112,7 +123,7 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
             EXPECT_TRUE(explained.insert(current).second) << line;
         }
     }
-    EXPECT_EQ(explained.size(), 9U);
+    EXPECT_EQ(explained.size(), 11U);
 }
 
 }  // namespace

@@ -16,15 +16,13 @@ using access::HttpRequest;
 using access::HttpResponse;
 using access::make_refusal;
 
-constexpr std::string_view kRetrySeconds = "2";
-
 HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
 
 HttpResponse refuse(const Error& error) {
     HttpResponse response =
         make_refusal(execution::http_status(error.code), execution::client_message(error));
-    if (error.code == ErrorCode::Overloaded) {
-        response.headers.emplace_back("Retry-After", kRetrySeconds);
+    if (error.retry_after > std::chrono::seconds(0)) {
+        response.headers.emplace_back("Retry-After", std::to_string(error.retry_after.count()));
     }
     return response;
 }
@@ -94,6 +92,7 @@ Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr 
     if (!run) {
         co_return refuse(run.error());
     }
+    run->principal = std::move(request.principal);
     Result<execution::RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
     co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());

@@ -27,7 +27,9 @@ class FakeExecutor : public engine::Executor {
         co_return answer;
     }
     [[nodiscard]] engine::SandboxInfo info() const override { return {.version = "1.2.3"}; }
-    [[nodiscard]] engine::RunFigures figures() const override { return {.running = 3}; }
+    [[nodiscard]] engine::RunFigures figures() const override {
+        return {.admission = {.running = 3}};
+    }
 
     Result<execution::RunResult> answer = execution::RunResult{
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
@@ -210,11 +212,26 @@ TEST_F(RoutesTest, ErrorsOfTheEngineHaveTheirStatus) {
 }
 
 TEST_F(RoutesTest, OverloadSaysWhenToComeAgain) {
-    executor.answer = fail(ErrorCode::Overloaded, "too many runs");
+    executor.answer = fail({.code = ErrorCode::Overloaded,
+                            .message = "too many runs",
+                            .retry_after = std::chrono::seconds(7)});
     const HttpResponse response = post(R"({"code":"1"})");
     EXPECT_EQ(response.status, 503U);
-    EXPECT_GT(std::stoi(header_of(response, "Retry-After")), 0);
+    EXPECT_EQ(header_of(response, "Retry-After"), "7");
     EXPECT_EQ(error_of(response), "too many runs");
+    executor.answer.error().code = ErrorCode::QuotaReached;
+    EXPECT_EQ(post(R"({"code":"1"})").status, 429U);
+    executor.answer = fail(ErrorCode::Unavailable, "gone");
+    EXPECT_EQ(header_of(post(R"({"code":"1"})"), "Retry-After"), "") << "nobody knows";
+}
+
+TEST_F(RoutesTest, TheEngineLearnsWhoAsks) {
+    handle({.principal = "ada",
+            .method = "POST",
+            .path = "/execute",
+            .headers = {{"Content-Type", "application/json"}},
+            .body = R"({"code":"1"})"});
+    EXPECT_EQ(executor.requests.at(0).principal, "ada");
 }
 
 TEST_F(RoutesTest, FaultsOfOurOwnStayInTheLog) {

@@ -17,6 +17,8 @@ std::string_view name_of(ErrorCode code) {
             return "denied";
         case ErrorCode::TooLarge:
             return "too_large";
+        case ErrorCode::QuotaReached:
+            return "quota_reached";
         case ErrorCode::Overloaded:
             return "overloaded";
         case ErrorCode::Unavailable:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@ enum class ErrorCode {
     Unauthenticated,  // no valid credentials
     Denied,           // policy or an access rule refuses
     TooLarge,         // over a size limit
+    QuotaReached,     // the caller's own share is used up; trying again later can help
     Overloaded,       // a bounded queue is full; trying again later can help
     Unavailable,      // a part we need is gone or shutting down
     Unsupported,      // understood, but this installation cannot do it
@@ -32,6 +34,7 @@ struct Error {
     std::string message{};
     int sys_errno = 0;
     std::string where{};
+    std::chrono::seconds retry_after{};  // when trying again can help; zero: nobody knows
 
     // One line for logs and terminals, with everything known.
     [[nodiscard]] std::string describe() const;

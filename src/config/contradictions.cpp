@@ -57,6 +57,10 @@ void resolve_contradictions(Draft& draft) {
     keep_below<Bytes>(draft, {.value = "limits.memory", .maximum = "limits.max_memory"});
     keep_below<Bytes>(draft, {.value = "limits.output", .maximum = "limits.output_flood"});
     keep_below<Bytes>(draft, {.value = "limits.code", .maximum = "limits.body"});
+    keep_below<std::uint32_t>(draft, {.value = "limits.concurrent_runs_per_principal",
+                                      .maximum = "limits.concurrent_runs"});
+    keep_below<std::uint32_t>(
+        draft, {.value = "limits.queued_runs_per_principal", .maximum = "limits.queued_runs"});
     check_user_ids(draft);
 }
 

@@ -20,9 +20,10 @@ using Slot = std::variant<std::string*, std::vector<std::string>*, Duration*, By
 
 // What a text, or each item of a list, may consist of.
 enum class TextForm {
-    Any,   // one line of UTF-8
-    Word,  // printable ASCII without spaces and quotes
-    Url,   // starts with http:// or https://
+    Any,          // one line of UTF-8
+    Word,         // printable ASCII without spaces and quotes
+    Url,          // starts with http:// or https://
+    NamedSecret,  // name:secret, the name of letters, digits, '.', '_' and '-'
 };
 
 enum class Secrecy { Open, Secret };

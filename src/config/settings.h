@@ -34,7 +34,8 @@ struct ServerSettings {
 
 struct AuthSettings {
     AuthMode mode = AuthMode::Token;
-    std::string token{};  // empty: the program makes one
+    std::string token{};                // empty: the program makes one
+    std::vector<std::string> tokens{};  // of further callers, each as name:token
 
     bool operator==(const AuthSettings&) const = default;
 };
@@ -71,7 +72,10 @@ struct LimitSettings {
     Bytes body = mebibytes(16);
     Bytes code = mebibytes(1);
     std::uint32_t concurrent_runs = 16;
+    std::uint32_t concurrent_runs_per_principal = 0;  // 0: the program chooses
     std::uint32_t queued_runs = 256;
+    std::uint32_t queued_runs_per_principal = 0;
+    Duration queue_time = std::chrono::seconds(30);
     std::uint32_t connections = 1024;
 
     bool operator==(const LimitSettings&) const = default;

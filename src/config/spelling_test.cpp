@@ -29,7 +29,7 @@ TEST(ConfigSpelling, FindsAKeyInAnotherSection) {
 
 TEST(ConfigSpelling, ListsWhatThereIsWithoutASuggestion) {
     EXPECT_EQ(unknown_key("auth.xyzzyxyzzy"),
-              "unknown key \"auth.xyzzyxyzzy\". Keys in [auth]: mode, token");
+              "unknown key \"auth.xyzzyxyzzy\". Keys in [auth]: mode, token, tokens");
     EXPECT_EQ(unknown_section("xyzzyxyzzy"),
               "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, tools, limits, "
               "policy, packages, isolation, audit, log");

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <concepts>
 #include <optional>
@@ -86,14 +87,28 @@ bool is_in_range(const Key& key, const T& value) {
     return true;
 }
 
+bool is_control(char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte < 0x20 || byte == 0x7f;
+}
+
+bool is_word_letter(char letter) {
+    return letter > ' ' && letter < 0x7f && letter != '"' && letter != '\'';
+}
+
+bool is_name_letter(char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' ||
+           letter == '_' || letter == '-';
+}
+
+bool is_named_secret(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    return colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() &&
+           std::ranges::all_of(text.substr(0, colon), is_name_letter) &&
+           std::ranges::all_of(text, is_word_letter);
+}
+
 bool has_form(std::string_view text, TextForm form) {
-    const auto is_control = [](char letter) {
-        const auto byte = static_cast<unsigned char>(letter);
-        return byte < 0x20 || byte == 0x7f;
-    };
-    const auto is_word_letter = [](char letter) {
-        return letter > ' ' && letter < 0x7f && letter != '"' && letter != '\'';
-    };
     switch (form) {
         case TextForm::Any:
             return is_valid_utf8(text) && std::ranges::none_of(text, is_control);
@@ -102,6 +117,8 @@ bool has_form(std::string_view text, TextForm form) {
         case TextForm::Url:
             return std::ranges::all_of(text, is_word_letter) &&
                    (text.empty() || text.starts_with("http://") || text.starts_with("https://"));
+        case TextForm::NamedSecret:
+            return is_named_secret(text);
     }
     return false;
 }
@@ -174,6 +191,8 @@ std::string_view describe_form(TextForm form) {
             return "text without spaces and quotes";
         case TextForm::Url:
             return "an address that starts with http:// or https://";
+        case TextForm::NamedSecret:
+            return "name:secret";
     }
     return "text";
 }
@@ -184,6 +203,9 @@ std::string expected(const Key& key, const std::string&) {
 }
 std::string expected(const Key& key, const std::vector<std::string>&) {
     const std::span<const std::string_view> choices = choices_of(key);
+    if (key.form == TextForm::NamedSecret) {
+        return "a list of name:secret, the names of letters, digits, '.', '_' and '-'";
+    }
     return choices.empty() ? "a list of texts without spaces and quotes"
                            : fmt::format("a list of some of: {}", fmt::join(choices, ", "));
 }

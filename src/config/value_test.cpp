@@ -47,6 +47,19 @@ TEST(ConfigValue, RefusesSenselessNumbers) {
     }
 }
 
+TEST(ConfigValue, NamedSecretsHaveANameAndASecret) {
+    Settings settings;
+    const Key& key = *find_key("auth.tokens");
+    ASSERT_TRUE(store(settings, key, {.text = "ada:bj_1, ben.2-x_y:a:b"}));
+    EXPECT_EQ(settings.auth.tokens, (std::vector<std::string>{"ada:bj_1", "ben.2-x_y:a:b"}));
+    for (const char* text : {"bj_secret", ":bj_secret", "bj_secret:", "a b:bj_secret",
+                             "a/b:bj_secret", "a:bj_secret x", "ada:1,bj_secret"}) {
+        const std::string message = refusal("auth.tokens", {.text = text});
+        EXPECT_TRUE(message.starts_with("found a value that is not shown; expected ")) << text;
+        EXPECT_EQ(message.find("bj_"), std::string::npos) << message;
+    }
+}
+
 TEST(ConfigValue, SaysWhatWasFoundAndWhatIsAllowed) {
     EXPECT_EQ(refusal("limits.timeout", {.text = "soon"}),
               "found \"soon\"; expected a duration such as 30 (seconds), 0.5, \"500ms\" or "

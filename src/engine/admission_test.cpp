@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace belljar::engine {
@@ -15,23 +18,52 @@ using std::chrono::seconds;
 
 // One caller: what it was told, and the ticket as long as it keeps it.
 struct Caller {
+    std::string principal{};
     CancellationPtr cancellation = std::make_shared<Cancellation>();
-    std::optional<Result<Admission::Ticket>> answer;
+    std::optional<Result<Admission::Ticket>> answer{};
 
     [[nodiscard]] bool waits() const { return !answer; }
     [[nodiscard]] bool runs() const { return answer && *answer; }
     [[nodiscard]] ErrorCode code() const { return answer->error().code; }
-    [[nodiscard]] std::string message() const { return answer->error().message; }
+    [[nodiscard]] const Error& error() const { return answer->error(); }
     void leave() { answer.reset(); }
 };
 
 Task<void> wait_for_answer(Admission* admission, Caller* caller, TimePoint deadline) {
-    Result<Admission::Ticket> answer = co_await admission->enter(deadline, caller->cancellation);
+    Result<Admission::Ticket> answer =
+        co_await admission->enter(caller->principal, deadline, caller->cancellation);
     caller->answer.emplace(std::move(answer));
 }
 
+using CallerPtr = std::unique_ptr<Caller>;
+
 class AdmissionTest : public testing::Test {
    protected:
+    explicit AdmissionTest(Admission::Bounds bounds = {.running = 2, .waiting = 3})
+        : admission(context.get_executor(), bounds) {}
+
+    CallerPtr enter_for(std::string principal, Duration patience = seconds(60)) {
+        auto caller = std::make_unique<Caller>(Caller{.principal = std::move(principal)});
+        enter_as(*caller, patience);
+        return caller;
+    }
+
+    // One caller for each letter, which is its principal.
+    std::vector<CallerPtr> enter_all(std::string_view principals) {
+        std::vector<CallerPtr> callers;
+        for (const char letter : principals) {
+            callers.push_back(enter_for(std::string(1, letter)));
+        }
+        return callers;
+    }
+
+    void cancel_all(const std::vector<CallerPtr>& callers) {
+        for (const CallerPtr& caller : callers) {
+            caller->cancellation->request();
+        }
+        settle();
+    }
+
     std::unique_ptr<Caller> enter(Duration patience = seconds(60)) {
         auto caller = std::make_unique<Caller>();
         enter_as(*caller, patience);
@@ -51,7 +83,7 @@ class AdmissionTest : public testing::Test {
     }
 
     asio::io_context context;
-    Admission admission{context.get_executor(), {.running = 2, .waiting = 3}};
+    Admission admission;
 };
 
 TEST_F(AdmissionTest, AdmitsUpToTheBoundAtOnce) {
@@ -61,7 +93,7 @@ TEST_F(AdmissionTest, AdmitsUpToTheBoundAtOnce) {
     EXPECT_TRUE(first->runs());
     EXPECT_TRUE(second->runs());
     EXPECT_TRUE(third->waits());
-    EXPECT_EQ(admission.running(), 2U);
+    EXPECT_EQ(admission.figures().running, 2U);
     third->cancellation->request();
     settle();
 }
@@ -84,9 +116,9 @@ TEST_F(AdmissionTest, AdmitsInTheOrderOfArrival) {
     waiting[0]->leave();
     settle();
     EXPECT_TRUE(waiting[2]->runs());
-    EXPECT_EQ(admission.running(), 2U);
+    EXPECT_EQ(admission.figures().running, 2U);
     waiting.clear();
-    EXPECT_EQ(admission.running(), 0U);
+    EXPECT_EQ(admission.figures().running, 0U);
 }
 
 TEST_F(AdmissionTest, NobodyOvertakesTheQueue) {
@@ -131,7 +163,7 @@ TEST_F(AdmissionTest, RefusesAtTheDeadline) {
     EXPECT_EQ(third->code(), ErrorCode::Overloaded);
     first->leave();
     second->leave();
-    EXPECT_EQ(admission.running(), 0U) << "no place went to somebody who has left";
+    EXPECT_EQ(admission.figures().running, 0U) << "no place went to somebody who has left";
 }
 
 TEST_F(AdmissionTest, ADeadlineInThePastStillAdmitsWhenAPlaceIsFree) {
@@ -158,7 +190,7 @@ TEST_F(AdmissionTest, DoesNotStartWhatIsCancelledAlready) {
     enter_as(caller, seconds(60));
     ASSERT_FALSE(caller.waits());
     EXPECT_EQ(caller.code(), ErrorCode::Cancelled);
-    EXPECT_EQ(admission.running(), 0U);
+    EXPECT_EQ(admission.figures().running, 0U);
 }
 
 TEST_F(AdmissionTest, APlaceGivenInTheMomentOfACancelIsNotLost) {
@@ -172,7 +204,7 @@ TEST_F(AdmissionTest, APlaceGivenInTheMomentOfACancelIsNotLost) {
     third->leave();
     second->leave();
     settle();
-    EXPECT_EQ(admission.running(), 0U);
+    EXPECT_EQ(admission.figures().running, 0U);
     EXPECT_TRUE(enter()->runs());
 }
 
@@ -189,15 +221,221 @@ TEST_F(AdmissionTest, LeavesNoHandlerBehind) {
     EXPECT_EQ(calls, 1);
 }
 
+TEST_F(AdmissionTest, ACancelledOneLeavesTheQueueAtOnce) {
+    const std::vector<CallerPtr> callers = enter_all("aaaaa");
+    EXPECT_EQ(admission.figures().waiting, 3U);
+    callers[3]->cancellation->request();
+    callers[2]->cancellation->request();
+    EXPECT_EQ(admission.figures().waiting, 1U) << "before anybody has been told";
+    callers[0]->leave();
+    settle();
+    EXPECT_TRUE(callers[4]->runs()) << "no place went to those who had left";
+}
+
+TEST_F(AdmissionTest, ARefusalSaysWhenToTryAgain) {
+    const std::vector<CallerPtr> callers = enter_all("aaaaaa");
+    const Error error = callers[5]->error();
+    EXPECT_GE(error.retry_after, seconds(1));
+    EXPECT_LE(error.retry_after, seconds(60));
+    const std::string hint = std::to_string(error.retry_after.count());
+    EXPECT_TRUE(error.message.ends_with("; try again in " + hint + " s")) << error.message;
+    cancel_all(callers);
+}
+
+TEST_F(AdmissionTest, CountsWaitsAndRefusals) {
+    const std::vector<CallerPtr> running = enter_all("aa");
+    const CallerPtr late = enter(seconds(-1));  // its deadline has passed already
+    const std::vector<CallerPtr> waiting = enter_all("aaa");
+    const CallerPtr refused = enter();
+    EXPECT_EQ(late->code(), ErrorCode::Overloaded);
+    EXPECT_EQ(refused->code(), ErrorCode::Overloaded);
+    running[0]->leave();
+    settle();
+    EXPECT_TRUE(waiting[0]->runs());
+    const Admission::Figures& figures = admission.figures();
+    EXPECT_EQ(figures.refused.at("queue_time"), 1U);
+    EXPECT_EQ(figures.refused.at("queue_full"), 1U);
+    EXPECT_FALSE(figures.refused.contains("share_full"));
+    EXPECT_EQ(std::accumulate(figures.waits.classes.begin(), figures.waits.classes.end(),
+                              std::uint64_t{0}),
+              3U);
+    EXPECT_GT(figures.waits.sum, Duration{});
+    cancel_all(waiting);
+}
+
 TEST_F(AdmissionTest, AMovedTicketIsGivenBackOnce) {
     const auto first = enter();
     ASSERT_TRUE(first->runs());
     {
         const Admission::Ticket moved = std::move(**first->answer);
         first->leave();
-        EXPECT_EQ(admission.running(), 1U);
+        EXPECT_EQ(admission.figures().running, 1U);
     }
-    EXPECT_EQ(admission.running(), 0U);
+    EXPECT_EQ(admission.figures().running, 0U);
+}
+
+class OnePlaceTest : public AdmissionTest {
+   protected:
+    OnePlaceTest() : AdmissionTest({.running = 1, .waiting = 100}) {}
+
+    // The principals in the order in which they get the place, each run ending at once.
+    std::string take_turns(std::vector<CallerPtr> callers) {
+        const auto is_running = [](const CallerPtr& caller) { return caller->runs(); };
+        std::string order;
+        auto next = std::ranges::find_if(callers, is_running);
+        while (next != callers.end()) {
+            order += (*next)->principal;
+            callers.erase(next);
+            settle();
+            next = std::ranges::find_if(callers, is_running);
+        }
+        EXPECT_TRUE(callers.empty()) << "somebody still waits";
+        return order;
+    }
+};
+
+TEST_F(OnePlaceTest, GoesAroundBetweenThoseWhoWait) {
+    EXPECT_EQ(take_turns(enter_all("xaaaaabbc")), "xabcabaaa");
+    EXPECT_EQ(admission.figures().running, 0U);
+    EXPECT_EQ(admission.figures().waiting, 0U);
+}
+
+TEST_F(OnePlaceTest, WhoComesLateIsNotBehindTheWholeQueue) {
+    std::vector<CallerPtr> callers = enter_all(std::string(90, 'a'));
+    callers.push_back(enter_for("b"));
+    EXPECT_EQ(take_turns(std::move(callers)).find('b'), 2U);
+}
+
+TEST_F(OnePlaceTest, ATurnIsNotLostWhenAnotherOfTheSamePrincipalLeaves) {
+    std::vector<CallerPtr> callers = enter_all("xaab");
+    callers[1]->cancellation->request();
+    settle();
+    callers.erase(callers.begin() + 1);
+    EXPECT_EQ(take_turns(std::move(callers)), "xab");
+}
+
+TEST_F(OnePlaceTest, WhoHasLeftAltogetherIsPassedOver) {
+    std::vector<CallerPtr> callers = enter_all("xaab");
+    for (const std::size_t index : {1U, 2U}) {
+        callers[index]->cancellation->request();
+    }
+    callers.push_back(enter_for("a"));
+    settle();
+    callers.erase(callers.begin() + 1, callers.begin() + 3);
+    EXPECT_EQ(take_turns(std::move(callers)), "xba") << "and comes back behind the others";
+}
+
+class SharedAdmissionTest : public AdmissionTest {
+   protected:
+    SharedAdmissionTest()
+        : AdmissionTest({.running = 4, .waiting = 6, .running_each = 3, .waiting_each = 2}) {}
+};
+
+TEST_F(SharedAdmissionTest, NobodyTakesEveryPlace) {
+    const std::vector<CallerPtr> noisy = enter_all("aaaa");
+    EXPECT_TRUE(noisy[2]->runs());
+    EXPECT_TRUE(noisy[3]->waits());
+    EXPECT_TRUE(enter_for("b")->runs()) << "at once, however long the others run";
+    cancel_all(noisy);
+}
+
+TEST_F(SharedAdmissionTest, AFullShareIsTheCallersOwnAffair) {
+    const std::vector<CallerPtr> noisy = enter_all("aaaaaa");
+    ASSERT_FALSE(noisy[5]->waits());
+    EXPECT_EQ(noisy[5]->code(), ErrorCode::QuotaReached);
+    EXPECT_GE(noisy[5]->error().retry_after, seconds(1));
+    const std::vector<CallerPtr> others = enter_all("bbb");
+    EXPECT_TRUE(others[0]->runs());
+    EXPECT_TRUE(others[1]->waits());
+    EXPECT_TRUE(others[2]->waits());
+    EXPECT_EQ(admission.figures().refused.at("share_full"), 1U);
+    cancel_all(noisy);
+    cancel_all(others);
+}
+
+TEST_F(SharedAdmissionTest, AFullQueueIsEverybodys) {
+    const std::vector<CallerPtr> callers = enter_all("aaabbbccdd");
+    const CallerPtr refused = enter_for("e");
+    ASSERT_FALSE(refused->waits());
+    EXPECT_EQ(refused->code(), ErrorCode::Overloaded);
+    cancel_all(callers);
+}
+
+TEST_F(SharedAdmissionTest, WhoIsAtItsBoundDoesNotHoldUpTheOthers) {
+    const std::vector<CallerPtr> callers = enter_all("aaabab");
+    EXPECT_TRUE(callers[4]->waits() && callers[5]->waits());
+    callers[3]->leave();
+    settle();
+    EXPECT_TRUE(callers[5]->runs()) << "though it came after the other";
+    callers[0]->leave();
+    settle();
+    EXPECT_TRUE(callers[4]->runs());
+}
+
+TEST_F(SharedAdmissionTest, ADeadlineThatPassesForOnesOwnRunsIsOnesOwnAffair) {
+    const std::vector<CallerPtr> running = enter_all("aaa");
+    EXPECT_EQ(enter_for("a", seconds(-1))->code(), ErrorCode::QuotaReached);
+    const std::vector<CallerPtr> last = enter_all("b");
+    EXPECT_EQ(enter_for("b", seconds(-1))->code(), ErrorCode::Overloaded);
+}
+
+TEST_F(SharedAdmissionTest, SurvivesEveryOrderOfEvents) {
+    std::mt19937 random(7);
+    std::vector<CallerPtr> callers;
+    for (int step = 0; step < 20'000; ++step) {
+        const unsigned choice = random() % 4;
+        if (choice == 0 || callers.empty()) {
+            callers.push_back(enter_for(std::string(1, static_cast<char>('a' + random() % 3))));
+            continue;
+        }
+        const std::size_t index = random() % callers.size();
+        Caller& caller = *callers[index];
+        if (caller.waits() && choice == 1) {
+            caller.cancellation->request();
+        }
+        if (random() % 2 == 0) {
+            settle();
+        }
+        if (!caller.waits()) {
+            callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(index));
+        }
+        ASSERT_LE(admission.figures().running, 4U);
+        ASSERT_LE(admission.figures().waiting, 6U);
+    }
+    cancel_all(callers);
+    callers.clear();
+    EXPECT_EQ(admission.figures().running, 0U);
+    EXPECT_EQ(admission.figures().waiting, 0U);
+}
+
+TEST(BoundsFrom, OneCallerHasAllThereIs) {
+    const Admission::Bounds bounds = bounds_from(
+        {.concurrent_runs = 8, .concurrent_runs_per_principal = 1, .queued_runs = 5}, Callers::One);
+    EXPECT_EQ(bounds.running, 8U);
+    EXPECT_EQ(bounds.running_each, Admission::kNoBound);
+    EXPECT_EQ(bounds.waiting, 5U);
+    EXPECT_EQ(bounds.waiting_each, Admission::kNoBound);
+}
+
+TEST(BoundsFrom, AmongSeveralEachLeavesRoom) {
+    for (const auto& [all, each] : {std::pair{1U, 1U}, {2U, 1U}, {3U, 2U}, {4U, 3U}, {16U, 12U}}) {
+        const auto bounds = bounds_from({.concurrent_runs = all}, Callers::Several);
+        EXPECT_EQ(bounds.running_each, each) << all;
+    }
+    for (const auto& [all, each] : {std::pair{0U, 1U}, {1U, 1U}, {8U, 2U}, {256U, 64U}}) {
+        const auto bounds = bounds_from({.queued_runs = all}, Callers::Several);
+        EXPECT_EQ(bounds.waiting_each, each) << all;
+    }
+}
+
+TEST(BoundsFrom, WhatTheOperatorChoseHolds) {
+    const Admission::Bounds bounds = bounds_from({.concurrent_runs = 8,
+                                                  .concurrent_runs_per_principal = 8,
+                                                  .queued_runs = 10,
+                                                  .queued_runs_per_principal = 1},
+                                                 Callers::Several);
+    EXPECT_EQ(bounds.running_each, 8U);
+    EXPECT_EQ(bounds.waiting_each, 1U);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@ using execution::RunResult;
 
 // Beyond a run's own deadline, which the warden enforces: time to build the jar and to clean up.
 constexpr Duration kWardenGrace = std::chrono::seconds(30);
-constexpr Duration kLongestWait = std::chrono::seconds(30);
 
 // The self-test gets at least this, however little programs get.
 constexpr Duration kTrialTime = std::chrono::seconds(30);
@@ -85,9 +84,9 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                    request.language.substr(0, 64), runners_.names()));
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
-    const TimePoint latest_start = Clock::now() + kLongestWait;
+    const TimePoint latest_start = Clock::now() + options_.queue_time;
     BJ_CO_TRY(const Admission::Ticket ticket,
-              co_await admission_.enter(latest_start, cancellation));
+              co_await admission_.enter(plan.request.principal, latest_start, cancellation));
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
     co_return result;
@@ -184,8 +183,7 @@ SandboxInfo Engine::info() const {
 
 RunFigures Engine::figures() const {
     RunFigures figures = counters_.figures();
-    figures.running = admission_.running();
-    figures.waiting = admission_.waiting();
+    figures.admission = admission_.figures();
     return figures;
 }
 

@@ -35,6 +35,7 @@ class Engine final : public Executor {
         std::string version{};
         policy::Policy policy{};
         Admission::Bounds admission{};
+        Duration queue_time = std::chrono::seconds(30);  // from the request to its start at most
         execution::Isolation isolation{};
         OutputPlace outputs{};
     };

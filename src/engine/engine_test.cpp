@@ -378,14 +378,14 @@ TEST_F(EngineTest, CountsRunsAndRefusals) {
     start(execute(&engine, {.code = "1"}, &refused));
     Caller unknown;
     start(execute(&engine, {.code = "1", .language = "a\"}\nb"}, &unknown));
-    EXPECT_EQ(engine.figures().running, 1U);
-    EXPECT_EQ(engine.figures().waiting, 1U);
+    EXPECT_EQ(engine.figures().admission.running, 1U);
+    EXPECT_EQ(engine.figures().admission.waiting, 1U);
     end(order, killed_for(KillReason::Deadline));
     Order second = take_order();
     end(second);
     const RunFigures figures = engine.figures();
-    EXPECT_EQ(figures.running, 0U);
-    EXPECT_EQ(figures.waiting, 0U);
+    EXPECT_EQ(figures.admission.running, 0U);
+    EXPECT_EQ(figures.admission.waiting, 0U);
     ASSERT_EQ(figures.ended.size(), 2U);
     EXPECT_EQ(figures.ended.at({"python", Status::Timeout}), 1U);
     EXPECT_EQ(figures.ended.at({"python", Status::Ok}), 1U);

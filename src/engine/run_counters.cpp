@@ -1,7 +1,5 @@
 #include "engine/run_counters.h"
 
-#include <algorithm>
-
 namespace belljar::engine {
 namespace {
 
@@ -13,9 +11,7 @@ constexpr const char* kOtherRules = "other";
 
 void RunCounters::count(const execution::RunResult& result) {
     ++figures_.ended[{result.language, result.status}];
-    const auto end = std::ranges::lower_bound(kRunSeconds, to_seconds(result.usage.wall));
-    ++figures_.durations[static_cast<std::size_t>(end - kRunSeconds.begin())];
-    figures_.wall += result.usage.wall;
+    figures_.wall.add(result.usage.wall);
     for (const execution::Denial& denial : result.denials) {
         const bool room =
             figures_.denials.size() < kMostRules || figures_.denials.contains(denial.rule);

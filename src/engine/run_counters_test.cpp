@@ -16,7 +16,8 @@ RunResult ended(Status status, Duration wall = milliseconds(20)) {
 }
 
 std::uint64_t total(const RunFigures& figures) {
-    return std::accumulate(figures.durations.begin(), figures.durations.end(), std::uint64_t{0});
+    return std::accumulate(figures.wall.classes.begin(), figures.wall.classes.end(),
+                           std::uint64_t{0});
 }
 
 TEST(RunCounters, StartAtNothing) {
@@ -25,7 +26,7 @@ TEST(RunCounters, StartAtNothing) {
     EXPECT_TRUE(counters.figures().refused.empty());
     EXPECT_TRUE(counters.figures().denials.empty());
     EXPECT_EQ(total(counters.figures()), 0U);
-    EXPECT_EQ(counters.figures().wall, Duration{});
+    EXPECT_EQ(counters.figures().wall.sum, Duration{});
 }
 
 TEST(RunCounters, CountByLanguageAndStatus) {
@@ -50,11 +51,12 @@ TEST(RunCounters, TimesFallIntoTheFirstClassThatHoldsThem) {
     counters.count(ended(Status::Ok, std::chrono::seconds(300)));
     counters.count(ended(Status::Ok, std::chrono::hours(24)));
     const RunFigures& figures = counters.figures();
-    EXPECT_EQ(figures.durations.front(), 2U);
-    EXPECT_EQ(figures.durations[1], 1U);
-    EXPECT_EQ(figures.durations[kRunSeconds.size() - 1], 1U);
-    EXPECT_EQ(figures.durations.back(), 1U);
-    EXPECT_EQ(figures.wall, milliseconds(21) + std::chrono::seconds(300) + std::chrono::hours(24));
+    EXPECT_EQ(figures.wall.classes.front(), 2U);
+    EXPECT_EQ(figures.wall.classes[1], 1U);
+    EXPECT_EQ(figures.wall.classes[kClassSeconds.size() - 1], 1U);
+    EXPECT_EQ(figures.wall.classes.back(), 1U);
+    EXPECT_EQ(figures.wall.sum,
+              milliseconds(21) + std::chrono::seconds(300) + std::chrono::hours(24));
 }
 
 TEST(RunCounters, CountRefusalsByCode) {

@@ -18,6 +18,8 @@ unsigned http_status(ErrorCode code) {
             return 413;
         case ErrorCode::Unsupported:
             return 422;
+        case ErrorCode::QuotaReached:
+            return 429;
         case ErrorCode::Overloaded:
         case ErrorCode::Unavailable:
             return 503;
@@ -39,6 +41,7 @@ int json_rpc_code(ErrorCode code) {
             return -32602;
         case ErrorCode::Unauthenticated:
         case ErrorCode::Denied:
+        case ErrorCode::QuotaReached:
         case ErrorCode::Overloaded:
         case ErrorCode::Unavailable:
         case ErrorCode::Conflict:

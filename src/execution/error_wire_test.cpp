@@ -17,11 +17,12 @@ struct Row {
 constexpr int kInvalidParams = -32602;
 constexpr int kInternalError = -32603;
 
-constexpr std::array<Row, 12> kRows{{{ErrorCode::InvalidArgument, 400, kInvalidParams},
+constexpr std::array<Row, 13> kRows{{{ErrorCode::InvalidArgument, 400, kInvalidParams},
                                      {ErrorCode::NotFound, 404, kInvalidParams},
                                      {ErrorCode::Unauthenticated, 401, kInternalError},
                                      {ErrorCode::Denied, 403, kInternalError},
                                      {ErrorCode::TooLarge, 413, kInvalidParams},
+                                     {ErrorCode::QuotaReached, 429, kInternalError},
                                      {ErrorCode::Overloaded, 503, kInternalError},
                                      {ErrorCode::Unavailable, 503, kInternalError},
                                      {ErrorCode::Unsupported, 422, kInvalidParams},

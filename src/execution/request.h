@@ -12,6 +12,8 @@ namespace belljar::execution {
 
 // One run as a caller asked for it, before policy has looked at it.
 struct RunRequest {
+    // Who asks, as access/ tells and never as the request says; empty: the one without a name.
+    std::string principal{};
     std::string code{};
     std::string language = "python";
     std::optional<Duration> timeout{};

@@ -326,6 +326,7 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     plan.own_user = host_.user_count > 0 ? 1 : 0;
     plan.memory_by_process = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0 ? 1 : 0;
     plan.processes_by_user = (cgroups_.layers() & bit(Layer::ProcessLimit)) == 0 ? 1 : 0;
+    plan.processor_by_nice = (cgroups_.layers() & bit(Layer::CpuShare)) == 0 ? 1 : 0;
     // The nursery's numbers begin at its own root.
     plan.outer_user = host_.mode == jar::Mode::Root ? user - (host_.first_user - 1) : user;
     plan.processes = message.processes;

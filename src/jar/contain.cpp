@@ -107,6 +107,7 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     steps.run(Step::SetHostname, set_hostname);
     steps.run(Step::RaiseLoopback, raise_loopback);
     steps.run(Step::SetRlimits, set_rlimits, spec);
+    steps.run(Step::SetRlimits, yield_processor, spec);
     steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     if (spec.message.mode == Mode::Root || spec.message.own_user == 1) {
         steps.run(Step::DropGroups, drop_groups);  // an ordinary user may not change its groups
@@ -136,6 +137,7 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
 void close_in_place(const StepRunner& steps, const Spec& spec) {
     steps.run(Step::JoinCgroup, join_cgroup, spec);
     steps.run(Step::SetRlimits, set_rlimits, spec);
+    steps.run(Step::SetRlimits, yield_processor, spec);
     steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     steps.run(Step::TakeIdentity, take_host_identity, spec);
     steps.run(Step::DropCapabilities, drop_held_capabilities);

@@ -67,6 +67,7 @@ struct SpecMessage {
     std::uint32_t own_user;           // 1: `outer_user` belongs to this jar alone
     std::uint32_t memory_by_process;  // 1: no cgroup limits memory
     std::uint32_t processes_by_user;  // 1: no cgroup limits processes
+    std::uint32_t processor_by_nice;  // 1: no cgroup shares out the processor
     std::uint32_t outer_user;         // of the guest, in the user namespace around the jar's
     std::uint32_t cgroup_files;       // how many `tasks` files come along
     std::uint32_t processes;

@@ -104,6 +104,14 @@ Result<void> set_rlimits(const Spec& spec) {
     return {};
 }
 
+Result<void> yield_processor(const Spec& spec) {
+    constexpr int kLast = 19;
+    if (spec.message.processor_by_nice == 1 && ::setpriority(PRIO_PROCESS, 0, kLast) != 0) {
+        return fail(system_error("setpriority"));
+    }
+    return {};
+}
+
 Result<void> make_session_keyring(Mode mode) {
     if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS) {
         return {};

@@ -10,6 +10,8 @@ namespace belljar::jar {
 [[nodiscard]] Result<void> set_hostname();
 // Programs may talk to themselves over localhost; nothing else is attached to the jar's network.
 [[nodiscard]] Result<void> raise_loopback();
+// Behind the server and everybody else, where no cgroup puts the jar there; there is no way back.
+[[nodiscard]] Result<void> yield_processor(const Spec& spec);
 [[nodiscard]] Result<void> set_rlimits(const Spec& spec);
 // Keys belong to a user id and outlive processes; a session keyring of its own has nothing in it.
 [[nodiscard]] Result<void> make_session_keyring(Mode mode);

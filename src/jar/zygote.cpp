@@ -157,6 +157,7 @@ void enter_jar(const GuestOrder& order) {
     steps.run(Step::JoinCgroup, join_jar_cgroup, order.spec);
     steps.run(Step::EnterNamespaces, enter_namespaces, order.init);
     steps.run(Step::SetRlimits, set_rlimits, order.spec);
+    steps.run(Step::SetRlimits, yield_processor, order.spec);
     steps.run(Step::NewKeyring, make_session_keyring, order.spec.message.mode);
     steps.run(Step::TakeIdentity, take_identity);
     steps.run(Step::DropCapabilities, drop_capabilities);

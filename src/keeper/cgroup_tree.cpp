@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -122,6 +123,21 @@ Result<void> hand_down(const std::string& tree, const Names& wanted, const Proce
     return ready ? change_controllers(tree, '+', names) : ready;
 }
 
+// When processors are scarce the jars, however many, come after our own processes, which are beside
+// the tree or in its leaf. A cgroup has 1024 shares or a weight of 100 unless told otherwise.
+Result<void> put_jars_last(const std::string& tree) {
+    const std::array<std::pair<std::string, std::string_view>, 3> weights{
+        {{tree + "/cpu.shares", "128"},
+         {tree + "/cpu.weight", "12"},
+         {tree + kAside + "/cpu.weight", "10000"}}};
+    for (const auto& [file, weight] : weights) {
+        if (isolation::has_control(file)) {
+            BJ_TRY_VOID(isolation::write_control(file, weight));
+        }
+    }
+    return {};
+}
+
 // Whether cgroups can be made in it, and processes below it cloned into them.
 bool may_change(const std::string& path) {
     return ::eaccess(path.c_str(), W_OK) == 0 &&
@@ -142,6 +158,9 @@ Result<Fd> make_tree(const std::string& tree, const isolation::Hierarchy& hierar
     }
     Result<void> ready =
         hierarchy.unified ? hand_down(tree, hierarchy.controllers, own) : Result<void>{};
+    if (ready) {
+        ready = put_jars_last(tree);
+    }
     if (!ready) {
         remove_tree(tree);
         return fail(std::move(ready).error());

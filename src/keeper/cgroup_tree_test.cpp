@@ -168,6 +168,22 @@ TEST_F(CgroupTreeTest, NobodyElseCanOpenIt) {
     EXPECT_TRUE(tree.remove());
 }
 
+// Without being told, a cgroup has 1024 shares or a weight of 100.
+TEST_F(CgroupTreeTest, JarsComeAfterTheServer) {
+    CgroupTree tree = CgroupTree::create({::getpid()}, make_service());
+    std::vector<std::string> weights;
+    for (const std::string& path : tree.paths()) {
+        for (const char* file : {"/cpu.shares", "/cpu.weight"}) {
+            if (has_control(path + file)) {
+                weights.push_back(content(path + file));
+            }
+        }
+    }
+    ASSERT_EQ(weights.size(), 1U);
+    EXPECT_TRUE(weights[0] == "128" || weights[0] == "12") << weights[0];
+    EXPECT_TRUE(tree.remove());
+}
+
 TEST_F(CgroupTreeTest, WhoIsNotRootHasNoLayersAndIsToldWhy) {
     EXPECT_EQ(in_child([this] {
                   const bool changed = becomes_somebody();

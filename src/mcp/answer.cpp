@@ -28,6 +28,14 @@ void add_caching(json::object& result, milliseconds lifetime, std::string_view s
     result["cacheScope"] = scope;
 }
 
+void add_meta(json::object& result, std::string_view key, json::value value) {
+    json::value& meta = result["_meta"];
+    if (!meta.is_object()) {
+        meta.emplace_object();
+    }
+    meta.get_object()[key] = std::move(value);
+}
+
 json::object server_info(Revision revision, const Identity& identity) {
     json::object info{{"name", identity.name}, {"version", identity.version}};
     if (revision >= Revision::V2025_06_18) {
@@ -97,6 +105,9 @@ class Encoder {
         if (outcome.structured && revision_ >= Revision::V2025_06_18) {
             result["structuredContent"] = *outcome.structured;
         }
+        if (outcome.retry_after > std::chrono::seconds(0)) {
+            add_meta(result, kRetryAfterKey, outcome.retry_after.count());
+        }
         return result;
     }
 
@@ -111,8 +122,7 @@ json::object encode(const Answer& answer, Revision revision, const Identity& ide
     json::object result = std::visit(Encoder(revision, identity), answer);
     if (era_of(revision) == Era::Modern) {
         result["resultType"] = "complete";
-        result["_meta"] =
-            json::object{{std::string(kServerInfoKey), server_info(revision, identity)}};
+        add_meta(result, kServerInfoKey, server_info(revision, identity));
     }
     return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -42,11 +43,15 @@ struct ToolList {
     std::vector<ToolDefinition> tools{};
 };
 
+// The member of a failed tool's `_meta` that says when to try again.
+inline constexpr std::string_view kRetryAfterKey = "belljar/retry_after_seconds";
+
 // What a tool gave back. A failed one tells the model what to do next.
 struct ToolOutcome {
     std::string text{};
     std::optional<json::object> structured{};  // satisfies the tool's output schema
     bool failed = false;
+    std::chrono::seconds retry_after{};  // when to try again; zero: nobody knows
 };
 
 using Answer = std::variant<Discovery, Handshake, Acknowledgement, ToolList, ToolOutcome>;

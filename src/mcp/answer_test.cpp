@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mcp/era.h"
+
 namespace belljar::mcp {
 namespace {
 
@@ -72,6 +74,16 @@ TEST(Answer, StructuredContentFromJune2025) {
     EXPECT_EQ(encoded(outcome, Revision::V2025_06_18),
               R"({"content":[{"type":"text","text":"x"}],"isError":false,)"
               R"("structuredContent":{"a":1}})");
+}
+
+TEST(Answer, AFailedToolSaysWhenToTryAgainInEveryRevision) {
+    const ToolOutcome outcome{.text = "x", .failed = true, .retry_after = std::chrono::seconds(7)};
+    EXPECT_EQ(encoded(outcome, Revision::V2024_11_05),
+              R"({"content":[{"type":"text","text":"x"}],"isError":true,)"
+              R"("_meta":{"belljar/retry_after_seconds":7}})");
+    const json::object modern = encode(outcome, Revision::V2026_07_28, kIdentity);
+    EXPECT_EQ(modern.at("_meta").at(kRetryAfterKey), json::value(7));
+    EXPECT_TRUE(modern.at("_meta").as_object().contains(kServerInfoKey));
 }
 
 TEST(Answer, TextIsMadeValid) {

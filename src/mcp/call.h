@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "mcp/json_rpc.h"
 #include "mcp/revision.h"
 
@@ -9,6 +11,7 @@ namespace belljar::mcp {
 struct Call {
     Message message{};
     Revision revision = kModernRevision;
+    std::string principal{};  // who calls; empty: the one without a name
 };
 
 }  // namespace belljar::mcp

@@ -95,8 +95,10 @@ Task<RpcResult<Answer>> Dispatcher::call_tool(Call call, CancellationPtr cancell
             RpcCode::InvalidParams,
             fmt::format("params.arguments must be an object, not {}.", describe_kind(*given)));
     }
-    RpcResult<Answer> answer = co_await toolbox_.call(
-        std::string(name->get_string()), std::move(arguments), std::move(cancellation));
+    ToolCall tool{.name = std::string(name->get_string()),
+                  .arguments = std::move(arguments),
+                  .principal = std::move(call.principal)};
+    RpcResult<Answer> answer = co_await toolbox_.call(std::move(tool), std::move(cancellation));
     co_return answer;
 }
 

@@ -14,6 +14,7 @@ namespace belljar::mcp {
 // A legacy batch whose elements are still to be parsed, one by one.
 struct Batch {
     json::array elements{};
+    std::string principal{};  // who sent it
 };
 
 using Post = std::variant<Call, Batch>;

@@ -33,6 +33,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
         co_return respond(refusal.status,
                           error_message(std::move(refusal.id), std::move(refusal.error)));
     }
+    std::visit([&](auto& served) { served.principal = std::move(request.principal); }, *post);
     if (Batch* batch = std::get_if<Batch>(&*post)) {
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
@@ -60,7 +61,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
             break;
         }
         std::optional<json::object> answer =
-            co_await serve_element(std::move(element), cancellation);
+            co_await serve_element(std::move(element), batch.principal, cancellation);
         if (answer) {
             answers.emplace_back(std::move(*answer));
         }
@@ -68,7 +69,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
     co_return answers.empty() ? accepted() : respond(200, std::move(answers));
 }
 
-Task<std::optional<json::object>> Server::serve_element(json::value element,
+Task<std::optional<json::object>> Server::serve_element(json::value element, std::string principal,
                                                         CancellationPtr cancellation) {
     std::expected<Message, BadMessage> message = parse_message(std::move(element));
     if (!message) {
@@ -81,7 +82,9 @@ Task<std::optional<json::object>> Server::serve_element(json::value element,
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
         co_return error_message(std::move(message->id), std::move(*fault));
     }
-    Call call{.message = std::move(*message), .revision = Revision::V2025_03_26};
+    Call call{.message = std::move(*message),
+              .revision = Revision::V2025_03_26,
+              .principal = std::move(principal)};
     Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
     co_return std::move(reply.message);
 }

@@ -28,7 +28,7 @@ class Server {
    private:
     Task<access::HttpResponse> serve_call(Call call, engine::CancellationPtr cancellation);
     Task<access::HttpResponse> serve_batch(Batch batch, engine::CancellationPtr cancellation);
-    Task<std::optional<json::object>> serve_element(json::value element,
+    Task<std::optional<json::object>> serve_element(json::value element, std::string principal,
                                                     engine::CancellationPtr cancellation);
 
     Dispatcher dispatcher_;

@@ -58,7 +58,8 @@ RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
         return rpc_fail(static_cast<RpcCode>(execution::json_rpc_code(error.code)),
                         std::move(message));
     }
-    return ToolOutcome{.text = std::move(message), .failed = true};
+    return ToolOutcome{
+        .text = std::move(message), .failed = true, .retry_after = error.retry_after};
 }
 
 }  // namespace
@@ -79,23 +80,23 @@ ToolList Toolbox::list() const {
     return {.tools = {define_execute_code(executor_.info()), define_get_sandbox_info()}};
 }
 
-Task<RpcResult<Answer>> Toolbox::call(std::string name, json::object arguments,
-                                      engine::CancellationPtr cancellation) {
-    const Entry* tool = find(name);
+Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr cancellation) {
+    const Entry* tool = find(call.name);
     if (tool == nullptr) {
         co_return rpc_fail(
             RpcCode::InvalidParams,
             fmt::format("There is no tool {}; the tools are execute_code and get_sandbox_info.",
-                        quote(name)));
+                        quote(call.name)));
     }
     Result<ToolOutcome> outcome =
-        co_await (this->*tool->function)(std::move(arguments), std::move(cancellation));
+        co_await (this->*tool->function)(std::move(call), std::move(cancellation));
     co_return to_answer(std::move(outcome));
 }
 
-Task<Result<ToolOutcome>> Toolbox::execute_code(json::object arguments,
+Task<Result<ToolOutcome>> Toolbox::execute_code(ToolCall call,
                                                 engine::CancellationPtr cancellation) {
-    BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(arguments));
+    BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
+    request.principal = std::move(call.principal);
     BJ_CO_TRY(const execution::RunResult result,
               co_await executor_.execute(std::move(request), std::move(cancellation)));
     co_return ToolOutcome{.text = text_view(result),
@@ -103,12 +104,12 @@ Task<Result<ToolOutcome>> Toolbox::execute_code(json::object arguments,
                           .failed = !result.success()};
 }
 
-Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(json::object arguments,
+Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(ToolCall call,
                                                     engine::CancellationPtr /*cancellation*/) {
-    if (!arguments.empty()) {
+    if (!call.arguments.empty()) {
         co_return fail(ErrorCode::InvalidArgument,
                        fmt::format("get_sandbox_info takes no arguments, but {} was given.",
-                                   quote(arguments.begin()->key())));
+                                   quote(call.arguments.begin()->key())));
     }
     const engine::SandboxInfo info = executor_.info();
     co_return ToolOutcome{.text = text_view(info), .structured = describe(info)};

@@ -11,6 +11,12 @@
 
 namespace belljar::mcp {
 
+struct ToolCall {
+    std::string name{};
+    json::object arguments{};
+    std::string principal{};  // who calls
+};
+
 // The tools and what calling them does. Borrows the executor; used on the I/O thread only.
 class Toolbox {
    public:
@@ -20,21 +26,18 @@ class Toolbox {
 
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: there is no such tool, or Belljar itself is at fault.
-    Task<RpcResult<Answer>> call(std::string name, json::object arguments,
-                                 engine::CancellationPtr cancellation);
+    Task<RpcResult<Answer>> call(ToolCall call, engine::CancellationPtr cancellation);
 
    private:
-    using Function = Task<Result<ToolOutcome>> (Toolbox::*)(json::object, engine::CancellationPtr);
+    using Function = Task<Result<ToolOutcome>> (Toolbox::*)(ToolCall, engine::CancellationPtr);
     struct Entry {
         std::string_view name;
         Function function;
     };
     static const Entry* find(std::string_view name);
 
-    Task<Result<ToolOutcome>> execute_code(json::object arguments,
-                                           engine::CancellationPtr cancellation);
-    Task<Result<ToolOutcome>> get_sandbox_info(json::object arguments,
-                                               engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> execute_code(ToolCall call, engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> get_sandbox_info(ToolCall call, engine::CancellationPtr cancellation);
 
     engine::Executor& executor_;
 };

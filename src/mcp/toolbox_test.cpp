@@ -14,7 +14,9 @@ namespace {
 class ToolboxTest : public testing::Test {
    protected:
     RpcResult<Answer> call(std::string name, std::string_view arguments) {
-        return run_task(toolbox.call(std::move(name), parse_json(arguments).value().as_object(),
+        return run_task(toolbox.call({.name = std::move(name),
+                                      .arguments = parse_json(arguments).value().as_object(),
+                                      .principal = "ada"},
                                      std::make_shared<engine::Cancellation>()));
     }
 
@@ -59,6 +61,7 @@ TEST_F(ToolboxTest, RunsCode) {
     EXPECT_EQ(run.text, "hello\n");
     ASSERT_EQ(executor.requests.size(), 1U);
     EXPECT_EQ(executor.requests[0].code, "x = 1");
+    EXPECT_EQ(executor.requests[0].principal, "ada");
     EXPECT_EQ(executor.requests[0].timeout, std::chrono::seconds(5));
     ASSERT_TRUE(run.structured);
     EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_code")), "");
@@ -112,6 +115,16 @@ TEST_F(ToolboxTest, RefusalsAreForTheModel) {
         EXPECT_TRUE(run.failed);
         EXPECT_EQ(run.text, "because");
     }
+}
+
+TEST_F(ToolboxTest, ARefusalTellsWhenToTryAgain) {
+    executor.error = Error{.code = ErrorCode::Overloaded,
+                           .message = "full; try again in 7 s",
+                           .retry_after = std::chrono::seconds(7)};
+    const ToolOutcome run = outcome("execute_code", R"({"code":""})");
+    EXPECT_TRUE(run.failed);
+    EXPECT_EQ(run.text, "full; try again in 7 s");
+    EXPECT_EQ(run.retry_after, std::chrono::seconds(7));
 }
 
 TEST_F(ToolboxTest, OurOwnFaultsAreErrorsWithoutDetail) {

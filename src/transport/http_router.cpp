@@ -27,6 +27,7 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
     if (std::optional<HttpResponse> refusal = check(request)) {
         co_return std::move(*refusal);
     }
+    request.principal = gate_.principal_of(request);
     if (request.path == "/mcp") {
         if (request.method != "POST") {
             co_return refuse_mcp_method();

@@ -38,7 +38,9 @@ class HttpRouterTest : public testing::Test {
     mcp::Server server{executor, mcp::Identity{.version = "1.2.3"}};
     bool accepts_work = true;
     api::Routes routes{executor, [this] { return accepts_work; }};
-    HttpRouter router{access::Gate({.token = std::string(kToken)}), server, routes};
+    HttpRouter router{access::Gate({.token = std::string(kToken),
+                                    .named_tokens = {{.principal = "ada", .token = "bj_ada"}}}),
+                      server, routes};
 };
 
 TEST_F(HttpRouterTest, HealthAndReadyNeedNoToken) {
@@ -84,6 +86,23 @@ TEST_F(HttpRouterTest, ExecuteReachesTheEngine) {
     EXPECT_EQ(parse_json(response.body).value().at("execution_id").as_string(), "run-1");
     ASSERT_EQ(executor.requests.size(), 1U);
     EXPECT_EQ(executor.requests[0].code, "1");
+}
+
+TEST_F(HttpRouterTest, TheEngineLearnsWhoAsksWhateverTheWay) {
+    const std::string call =
+        mcp::request("tools/call", R"("name":"execute_code","arguments":{"code":"1"})");
+    Headers headers = good_headers();
+    answer("POST", "/mcp", headers, call);
+    headers.erase("Authorization");
+    headers.emplace("Authorization", "Bearer bj_ada");
+    answer("POST", "/execute", headers, R"({"code":"1"})");
+    answer("POST", "/mcp", headers, call);
+    answer("POST", "/mcp", headers, "[" + call + "]");
+    ASSERT_EQ(executor.requests.size(), 4U);
+    EXPECT_EQ(executor.requests[0].principal, "");
+    for (const std::size_t named : {1U, 2U, 3U}) {
+        EXPECT_EQ(executor.requests[named].principal, "ada") << named;
+    }
 }
 
 TEST_F(HttpRouterTest, McpReachesTheProtocol) {

@@ -9,6 +9,7 @@ from support_processes import (FIRST_JAR_USER, all_processes, descendants, descr
                                network_namespaces)
 
 TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+LOOP_MAJOR = "7"
 # What the warden makes there as root: images of workspaces, and workspaces without namespaces.
 MADE_BY_WARDENS = re.compile(r"belljar-(scratch-)?[A-Za-z0-9]{6}")
 
@@ -77,14 +78,25 @@ def inhabited_by_strangers(cgroup, ours):
     return any(int(member) not in ours for member in members)
 
 
+def mounted_loop_devices(pid):
+    """Those that are mounted where this process lives."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+    except OSError:
+        return set()  # it has ended
+    numbers = [line.split()[2].split(":") for line in lines]
+    return {f"/dev/loop{minor}" for major, minor in numbers if major == LOOP_MAJOR}
+
+
 def held_by_strangers():
-    """What wardens that are none of these tests hold open: each its cgroups, images and files."""
+    """What wardens and jars that are none of these tests hold: cgroups, images and files."""
     ours = {process.pid for process in descendants()}
     held = set()
     for process in all_processes().values():
         if process.pid not in ours:
             held.update(target for target in descriptors(process.pid).values()
                         if "/belljar-" in target or target.startswith("/dev/loop"))
+            held |= mounted_loop_devices(process.pid)
     return held
 
 

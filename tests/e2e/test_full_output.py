@@ -210,8 +210,9 @@ def test_mcp_over_stdio_keeps_files_in_its_data_directory(place):
 
 def test_second_mcp_over_stdio_keeps_nothing(place):
     settings = environment(BELLJAR_SERVER_DATA_DIR=str(place / "data"))
-    first, second = StdioServer(settings), StdioServer(settings)
+    first = StdioServer(settings)
     assert "full_output" in stdio_record(first, LONG)["structuredContent"]
+    second = StdioServer(settings)
     assert "full_output" not in stdio_record(second, LONG)["structuredContent"]
     assert (first.finish()[0], second.finish()[0]) == (0, 0)
 

@@ -6,7 +6,7 @@ import pathlib
 import re
 import time
 
-from support_processes import all_processes, descriptors, reap_adopted
+from support_processes import all_processes, descendants, descriptors, reap_adopted
 from support_traces import Traces
 
 SECONDS_TO_CLEAN_UP = 20
@@ -56,7 +56,7 @@ class Machine:
         processes = all_processes()
         self.names = {pid: processes[pid].name for pid in server.descriptor_counts()}
         self.descriptors = {pid: kinds_of(pid) for pid in self.names}
-        self.resident = {pid: resident_bytes(pid) for pid in self.names}
+        self.resident = memory_of(server.pid)
         self.files = files_below(server.data_directory)
 
     def since(self, before):
@@ -73,14 +73,26 @@ class Machine:
         return found
 
     def growth(self, before):
-        """Prints the memory of each process; gives what has grown too much, as sentences."""
+        """Prints the memory of each process that has lived through it: server, warden, keeper,
+        warm interpreters. Gives what has grown too much, as sentences."""
         found = []
-        for pid, name in before.names.items():
-            then, now = before.resident[pid], self.resident.get(pid, 0)
+        for identity, (name, then) in before.resident.items():
+            if identity not in self.resident:
+                continue  # a jar; that the others are still there is known by their descriptors
+            now = self.resident[identity][1]
             print(f"memory of {name}: {then >> 10} KiB before, {now >> 10} KiB after")
             if now - then > MOST_GROWTH:
-                found.append(f"{name}[{pid}] has grown by {(now - then) >> 20} MiB")
+                found.append(f"{name}[{identity[0]}] has grown by {(now - then) >> 20} MiB")
         return found
+
+
+def memory_of(ancestor):
+    """{(pid, start): (name, resident bytes)} of a process and all below it."""
+    found = {}
+    for process in [all_processes()[ancestor], *descendants(ancestor)]:
+        with contextlib.suppress(OSError):
+            found[process.identity] = process.name, resident_bytes(process.pid)
+    return found
 
 
 def kinds_of(pid):

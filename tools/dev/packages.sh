@@ -19,7 +19,9 @@ packages_of() {
                 "e2fsprogs $(node_packages)"
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
-        bench) echo "bubblewrap" ;;
+        bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
+        # An engine that is already there is not replaced.
+        bench-full) command -v dockerd >/dev/null || echo "docker.io" ;;
     esac
 }
 
