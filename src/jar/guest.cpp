@@ -145,7 +145,6 @@ void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket
     const StepRunner steps(warden);
     steps.run(Step::EnterWorkspace, enter_workspace, spec);
     steps.run(Step::NewSession, start_session);
-    reset_signals();
     if (spec.message.write_execute == WriteExecute::Denied) {
         steps.run(Step::DenyWriteExecute, deny_write_execute);
     }
@@ -156,6 +155,7 @@ void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket
 }
 
 void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
+    reset_signals();
     confine_guest(spec, warden, listener_socket);
     execute_command(spec, warden);
 }
