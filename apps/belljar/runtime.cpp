@@ -59,8 +59,16 @@ Result<std::string> find_tools(const std::string& path) {
 
 }  // namespace
 
+engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
+    return {.ready = settings.ready,
+            .most = settings.most,
+            .idle = settings.idle,
+            .memory = settings.memory};
+}
+
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
-                                                 engine::OutputPlace outputs) {
+                                                 engine::OutputPlace outputs,
+                                                 engine::JarPool::Bounds pool) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
@@ -77,8 +85,8 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                  .scratch = settings.isolation.scratch.empty()
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
-    std::unique_ptr<Runtime> runtime(
-        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(outputs)));
+    std::unique_ptr<Runtime> runtime(new Runtime(settings, level, std::move(warden),
+                                                 std::move(runners), std::move(outputs), pool));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
         runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
@@ -87,7 +95,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners, engine::OutputPlace outputs)
+                 runner::Runners runners, engine::OutputPlace outputs, engine::JarPool::Bounds pool)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -103,6 +111,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .policy = policy::policy_from(settings.limits),
                                   .admission = {.running = settings.limits.concurrent_runs,
                                                 .waiting = settings.limits.queued_runs},
+                                  .pool = pool,
                                   .isolation = isolation_,
                                   .outputs = std::move(outputs)},
           log_)) {}
@@ -172,6 +181,7 @@ void Runtime::let_everything_end() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     link_->on_loss(nullptr);
+    engine_->close();
     link_->close();
 }
 

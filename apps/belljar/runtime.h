@@ -17,13 +17,17 @@
 
 namespace belljar::apps {
 
+// For services, which have more than one run ahead of them.
+[[nodiscard]] engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings);
+
 // What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the
 // one I/O thread, put together in the order that privileges demand.
 class Runtime {
    public:
     // Starts the warden while privileged and refuses if the isolation is below the floor.
     static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings, LogLevel level,
-                                                   engine::OutputPlace outputs = {});
+                                                   engine::OutputPlace outputs = {},
+                                                   engine::JarPool::Bounds pool = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -47,7 +51,7 @@ class Runtime {
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-            runner::Runners runners, engine::OutputPlace outputs);
+            runner::Runners runners, engine::OutputPlace outputs, engine::JarPool::Bounds pool);
     Task<void> watch_signals(std::function<void()> on_stop);
     void let_everything_end();
 

@@ -57,6 +57,7 @@ void resolve_contradictions(Draft& draft) {
     keep_below<Bytes>(draft, {.value = "limits.memory", .maximum = "limits.max_memory"});
     keep_below<Bytes>(draft, {.value = "limits.output", .maximum = "limits.output_flood"});
     keep_below<Bytes>(draft, {.value = "limits.code", .maximum = "limits.body"});
+    keep_below<std::uint32_t>(draft, {.value = "pool.ready", .maximum = "pool.most"});
     check_user_ids(draft);
 }
 

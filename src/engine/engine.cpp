@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -38,6 +39,21 @@ std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& 
                        make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
 }
 
+// Without a cgroup each process is limited as it starts.
+JarPool::MemoryLimit memory_limit_of(const execution::Isolation& isolation) {
+    const bool missing =
+        std::ranges::find(isolation.missing, "memory_limit") != isolation.missing.end();
+    return missing ? JarPool::MemoryLimit::Fixed : JarPool::MemoryLimit::Changeable;
+}
+
+// Beside what the warden measured stands what was left of the time since `begun`.
+execution::Timing timing_of(TimePoint begun, const LaunchedJar& jar, const RawExit& exit) {
+    return {.jar = exit.set_up,
+            .run = exit.wall,
+            .collect = std::max(Clock::now() - begun - exit.set_up - exit.wall, Duration{}),
+            .jar_ready = jar.begin == Begin::WhenTold};
+}
+
 }  // namespace
 
 Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -47,6 +63,11 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       runners_(std::move(runners)),
       options_(std::move(options)),
       admission_(executor, options_.admission),
+      pool_(executor, warden,
+            {.bounds = options_.pool,
+             .limits = options_.policy.defaults,
+             .memory_limit = memory_limit_of(options_.isolation)},
+            log),
       log_(log),
       trial_over_(executor) {}
 
@@ -85,11 +106,15 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                    request.language.substr(0, 64), runners_.names()));
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
-    const TimePoint latest_start = Clock::now() + kLongestWait;
+    const TimePoint asked = Clock::now();
     BJ_CO_TRY(const Admission::Ticket ticket,
-              co_await admission_.enter(latest_start, cancellation));
+              co_await admission_.enter(asked + kLongestWait, cancellation));
+    const Duration waited = Clock::now() - asked;
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
+    if (result && result->debug) {
+        result->debug->admission = waited;
+    }
     co_return result;
 }
 
@@ -97,27 +122,21 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
                                            CancellationPtr cancellation, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     const std::string execution_id = make_uuid();
-    BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
+    const TimePoint begun = Clock::now();
+    BJ_CO_TRY(LaunchedJar jar, obtain_jar(plan, *manifest));
+    GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
         io.keep_in(options_.outputs.store->record(execution_id, plan.limits.output_file));
     }
-    BJ_CO_TRY(auto guest_ends,
-              io.take_guest_ends(manifest->bootstrap, runner::encode_guest_request(plan.request)));
-    const isolation::Launch launch{
-        .command = {.arguments = manifest->command, .environment = manifest->environment},
-        .limits = plan.limits,
-        .proc = manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
-                                                           : jar::ProcView::ProcessesOnly,
-        .write_execute = manifest->write_execute == runner::WriteExecute::Denied
-                             ? jar::WriteExecute::Denied
-                             : jar::WriteExecute::Allowed};
-    BJ_CO_TRY(const isolation::JarId jar, warden_.launch(launch, std::move(guest_ends)));
-    cancellation->on_request([this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
-    io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
+    cancellation->on_request(
+        [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
+    io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
-    const TimePoint give_up = Clock::now() + plan.limits.timeout + kWardenGrace;
-    Result<RawExit> exit = co_await (warden_.wait(jar, give_up) &&
-                                     io.pump(std::move(plan.request.stdin_text), std::move(live)));
+    const TimePoint give_up = begun + plan.limits.timeout + kWardenGrace;
+    GuestInput input{.request = runner::encode_guest_request(plan.request),
+                     .stdin_text = std::move(plan.request.stdin_text)};
+    Result<RawExit> exit =
+        co_await (warden_.wait(jar.id, give_up) && io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
@@ -130,7 +149,17 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan.limits, result);
+    if (plan.request.debug) {
+        result.debug = timing_of(begun, jar, *exit);
+    }
     co_return result;
+}
+
+Result<LaunchedJar> Engine::obtain_jar(const RunPlan& plan, const runner::Manifest& manifest) {
+    if (std::optional<LaunchedJar> ready = pool_.take(manifest, plan.limits)) {
+        return std::move(*ready);
+    }
+    return launch_jar(executor_, warden_, manifest, plan.limits, Begin::AtOnce);
 }
 
 std::optional<std::string> Engine::publish_output(GuestIo& io, const std::string& execution_id) {
@@ -168,6 +197,7 @@ RunFigures Engine::figures() const {
     RunFigures figures = counters_.figures();
     figures.running = admission_.running();
     figures.waiting = admission_.waiting();
+    figures.pools = pool_.figures();
     return figures;
 }
 
@@ -175,6 +205,9 @@ Task<Result<void>> Engine::self_test() {
     Result<void> tested = co_await test_jars();
     trial_ = tested ? Trial::Passed : Trial::Failed;
     trial_over_.cancel();
+    if (tested) {
+        pool_.open(runners_);
+    }
     co_return tested;
 }
 

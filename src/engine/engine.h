@@ -10,6 +10,8 @@
 #include "engine/admission.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
+#include "engine/jar_pool.h"
+#include "engine/launched_jar.h"
 #include "engine/run_counters.h"
 #include "engine/warden_link.h"
 #include "policy/decision.h"
@@ -34,6 +36,7 @@ class Engine final : public Executor {
         std::string version{};
         policy::Policy policy{};
         Admission::Bounds admission{};
+        JarPool::Bounds pool{};
         execution::Isolation isolation{};
         OutputPlace outputs{};
     };
@@ -51,10 +54,12 @@ class Engine final : public Executor {
     [[nodiscard]] RunFigures figures() const override;
 
     // Lets each language look at a jar from inside and remembers its version. The error says in a
-    // sentence why no jar can be trusted here.
+    // sentence why no jar can be trusted here; without one, jars may be made ahead from now on.
     Task<Result<void>> self_test();
     // From now on execute() waits until the self-test has passed, and refuses if it has not.
     void require_self_test();
+    // Makes no more jars ahead. Runs end by themselves or with the link to the warden.
+    void close() { pool_.close(); }
     [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
 
    private:
@@ -68,6 +73,9 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
                                                   const runner::Manifest* manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
+    // One that was made ahead, or else a new one.
+    Result<LaunchedJar> obtain_jar(const execution::RunPlan& plan,
+                                   const runner::Manifest& manifest);
     std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;
@@ -75,6 +83,7 @@ class Engine final : public Executor {
     runner::Runners runners_;
     Options options_;
     Admission admission_;
+    JarPool pool_;
     const Log& log_;
     std::map<std::string, std::string> versions_;  // by language
     RunCounters counters_;

@@ -17,6 +17,16 @@ namespace belljar::engine {
 inline constexpr std::array<double, 12> kRunSeconds{0.01, 0.05, 0.1, 0.25, 0.5, 1,
                                                     2.5,  5,    10,  30,   60,  300};
 
+// How the jars that were made ahead served the runs of one language.
+struct PoolFigures {
+    std::size_t ready = 0;
+    std::uint64_t taken = 0;   // runs that found one
+    std::uint64_t missed = 0;  // runs that found none
+    std::uint64_t unfit = 0;   // runs whose limits need a jar of their own
+    std::uint64_t made = 0;
+    std::uint64_t lost = 0;  // that could not be made or ended before a run took them
+};
+
 // How the runs since the start went.
 struct RunFigures {
     std::map<std::pair<std::string, execution::Status>, std::uint64_t> ended{};  // by language too
@@ -26,6 +36,7 @@ struct RunFigures {
     Duration wall{};  // of all together
     std::size_t running = 0;
     std::size_t waiting = 0;
+    std::map<std::string, PoolFigures> pools{};  // by language
 };
 
 // Counts runs. What it counts by comes out of our own lists, never out of a request, and there is a
@@ -35,7 +46,7 @@ class RunCounters {
     void count(const execution::RunResult& result);
     void count_refusal(ErrorCode code) { ++figures_.refused[code]; }
 
-    // Without those that run and wait now.
+    // Without those that run and wait now, and without jars made ahead.
     [[nodiscard]] const RunFigures& figures() const { return figures_; }
 
    private:

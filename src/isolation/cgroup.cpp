@@ -42,6 +42,15 @@ bool JarCgroup::out_of_memory() const {
            });
 }
 
+Result<void> JarCgroup::change(Bytes memory, double cpu) {
+    limits_.memory = memory;
+    limits_.cpu = cpu;
+    for (const Cgroup& cgroup : cgroups_) {
+        BJ_TRY_VOID(apply_limits(cgroup, limits_));
+    }
+    return {};
+}
+
 bool JarCgroup::populated() const {
     return std::ranges::any_of(cgroups_, [](const Cgroup& cgroup) {
         return read_number(cgroup.path + "/cgroup.events", "populated") != 0 ||
@@ -87,6 +96,7 @@ JarCgroups::JarCgroups(const std::vector<std::string>& trees) {
 
 Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& limits) const {
     JarCgroup made;
+    made.limits_ = limits;
     for (const Cgroup& tree : trees_) {
         if (tree.controls.empty()) {
             continue;  // a jar would have nothing of it

@@ -49,8 +49,10 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"memory.max", limits.memory.count, Layer::MemoryLimit},
         {"memory.swap.max", 0},
         {"memory.oom.group", 1},
+        // Memory and swap together, so nothing is left for swap; never below that for memory alone,
+        // which may rise.
+        {"memory.memsw.limit_in_bytes", ~0ULL},
         {"memory.limit_in_bytes", limits.memory.count, Layer::MemoryLimit},
-        // Memory and swap together, so nothing is left for swap; never below the one before.
         {"memory.memsw.limit_in_bytes", limits.memory.count},
         {"pids.max", limits.processes, Layer::ProcessLimit},
         {"cpu.weight", share(100, 1, 10000), Layer::CpuShare},

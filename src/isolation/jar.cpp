@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "jar/identity.h"
 
@@ -110,6 +111,7 @@ Result<Jar> Jar::launch(JarId id, const jar::Spec& spec, Duration timeout, JarRe
     made.mode_ = spec.message.mode;
     made.host_user_ = spec.message.host_user;
     made.timeout_ = std::min<Duration>(timeout, kLongestTime);
+    made.waits_ = timeout == Duration::max();
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
 
@@ -161,6 +163,24 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             break;
     }
     return news;
+}
+
+void Jar::start(const StartMessage& order) {
+    if (!std::exchange(waits_, false) || told_to_end_) {
+        return;
+    }
+    const double cpu = static_cast<double>(order.cpu_thousandths) / 1000.0;
+    if (const auto changed = resources_.cgroup.change(Bytes{order.memory_bytes}, cpu); !changed) {
+        fail_with(Step::MakeCgroup, changed.error().sys_errno);
+        kill(KillReason::None);
+        return;
+    }
+    timeout_ = std::min<Duration>(Duration(order.timeout_nanoseconds), kLongestTime);
+    if (guest_started_) {
+        cpu_before_ = resources_.cgroup.usage().cpu;
+        started_ = Clock::now();
+        deadline_ = started_ + timeout_;
+    }
 }
 
 // The user namespace exists: gives it its one user and lets init go on.
@@ -242,7 +262,7 @@ Result<void> Jar::on_exit() {
     const CgroupUsage usage = resources_.cgroup.usage();
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
     outcome_.cpu_nanoseconds = usage.cpu > Duration{}
-                                   ? static_cast<std::uint64_t>(usage.cpu.count())
+                                   ? static_cast<std::uint64_t>((usage.cpu - cpu_before_).count())
                                    : cpu_nanoseconds(waited);
     outcome_.memory_peak_bytes = usage.memory_peak_bytes > 0
                                      ? usage.memory_peak_bytes

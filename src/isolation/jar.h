@@ -24,7 +24,7 @@ struct JarResources {
 class Jar {
    public:
     // Starts the program `init` in new namespaces and tells it the spec. Fails before anything is
-    // left behind.
+    // left behind. With Duration::max() the run waits for start().
     static Result<Jar> launch(JarId id, const jar::Spec& spec, Duration timeout,
                               JarResources resources, const Fd& init);
 
@@ -44,6 +44,8 @@ class Jar {
     Result<std::optional<WardenMessage>> on_report();
     // The first reason counts: it is stored before the kill, and nothing the guest does changes it.
     void kill(KillReason reason);
+    // Begins the run of a jar that waits; another is left alone.
+    void start(const StartMessage& order);
     // The clock ran out, in set-up or in the run.
     void on_deadline();
     // Reaps init, after which no process of the jar is left, and reads the counters.
@@ -74,6 +76,8 @@ class Jar {
     TimePoint started_{};
     TimePoint finished_{};
     TimePoint deadline_{};
+    Duration cpu_before_{};  // used while it waited
+    bool waits_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
     std::optional<FailedMessage> failure_;

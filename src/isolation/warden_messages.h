@@ -31,6 +31,7 @@ using jar::GuestFd;
 using jar::kGuestFdCount;
 using jar::Packet;
 using jar::Step;
+using jar::to_host_path;
 
 // The layers that hold for every jar of this warden, found out at its start.
 enum class Layer : std::uint32_t {
@@ -73,6 +74,7 @@ struct LaunchMessage {
     std::uint32_t processes;
     jar::ProcView proc;
     jar::WriteExecute write_execute;
+    std::uint32_t waits;  // 1: the run begins with a StartMessage, and its clock only then
     jar::CommandText command;
 };
 
@@ -80,6 +82,15 @@ struct KillMessage {
     static constexpr std::uint32_t kType = 3;
     JarId jar;
     KillReason reason;
+};
+
+// Begins the run of a jar that waits; its other limits stay as they were made.
+struct StartMessage {
+    static constexpr std::uint32_t kType = 4;
+    JarId jar;
+    std::int64_t timeout_nanoseconds;
+    std::uint64_t memory_bytes;
+    std::uint32_t cpu_thousandths;
 };
 
 // --- warden to server
@@ -138,7 +149,7 @@ template <typename Message>
     return jar::send_packet(socket, data, fds);
 }
 
-using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage>;
+using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage>;
 using WardenMessage =
     std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage, EndedMessage>;
 
@@ -157,7 +168,5 @@ struct Launch {
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);
 [[nodiscard]] execution::Limits limits_of(const LaunchMessage& message);
-// InvalidArgument if the path is too long.
-[[nodiscard]] Result<jar::HostPath> to_host_path(const std::string& path);
 
 }  // namespace belljar::isolation
