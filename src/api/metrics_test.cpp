@@ -68,6 +68,19 @@ TEST(Metrics, RunsHaveTheirLanguageAndStatus) {
     EXPECT_TRUE(has_line(page, "belljar_runs_waiting 4"));
 }
 
+TEST(Metrics, TellHowJarsMadeAheadServe) {
+    const std::string page = render_metrics(
+        sandbox(),
+        {.pools = {
+             {"python", {.ready = 2, .taken = 3, .missed = 4, .unfit = 5, .made = 6, .lost = 7}}}});
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_ready{language="python"} 2)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="ready"} 3)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="none"} 4)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="unfit"} 5)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_made_ahead_total{language="python"} 6)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_lost_total{language="python"} 7)"));
+}
+
 TEST(Metrics, BucketsAddUp) {
     engine::RunFigures figures;
     figures.durations.front() = 1;
@@ -112,7 +125,7 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
             EXPECT_TRUE(explained.insert(current).second) << line;
         }
     }
-    EXPECT_EQ(explained.size(), 9U);
+    EXPECT_EQ(explained.size(), 13U);
 }
 
 }  // namespace
