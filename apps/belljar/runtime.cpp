@@ -67,8 +67,7 @@ engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
-                                                 engine::OutputPlace outputs,
-                                                 engine::JarPool::Bounds pool) {
+                                                 ServiceParts parts) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
@@ -85,8 +84,8 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                  .scratch = settings.isolation.scratch.empty()
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
-    std::unique_ptr<Runtime> runtime(new Runtime(settings, level, std::move(warden),
-                                                 std::move(runners), std::move(outputs), pool));
+    std::unique_ptr<Runtime> runtime(
+        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
         runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
@@ -95,7 +94,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners, engine::OutputPlace outputs, engine::JarPool::Bounds pool)
+                 runner::Runners runners, ServiceParts parts)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -111,9 +110,9 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .policy = policy::policy_from(settings.limits),
                                   .admission = {.running = settings.limits.concurrent_runs,
                                                 .waiting = settings.limits.queued_runs},
-                                  .pool = pool,
+                                  .pool = parts.pool,
                                   .isolation = isolation_,
-                                  .outputs = std::move(outputs)},
+                                  .outputs = std::move(parts.outputs)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

@@ -17,7 +17,12 @@
 
 namespace belljar::apps {
 
-// For services, which have more than one run ahead of them.
+// What only a service has, with more than one run ahead of it.
+struct ServiceParts {
+    engine::OutputPlace outputs{};
+    engine::JarPool::Bounds pool{};
+};
+
 [[nodiscard]] engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings);
 
 // What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the
@@ -26,8 +31,7 @@ class Runtime {
    public:
     // Starts the warden while privileged and refuses if the isolation is below the floor.
     static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings, LogLevel level,
-                                                   engine::OutputPlace outputs = {},
-                                                   engine::JarPool::Bounds pool = {});
+                                                   ServiceParts parts = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -51,7 +55,7 @@ class Runtime {
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-            runner::Runners runners, engine::OutputPlace outputs, engine::JarPool::Bounds pool);
+            runner::Runners runners, ServiceParts parts);
     Task<void> watch_signals(std::function<void()> on_stop);
     void let_everything_end();
 

@@ -195,10 +195,10 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                                        .space = settings.files.output_space}));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
-                           {.store = outputs.get(),
-                            .uri_before = public_base(settings) + "/v1/runs/",
-                            .uri_after = "/output"},
-                           pool_bounds(settings.pool)));
+                           {.outputs = {.store = outputs.get(),
+                                        .uri_before = public_base(settings) + "/v1/runs/",
+                                        .uri_after = "/output"},
+                            .pool = pool_bounds(settings.pool)}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
