@@ -11,13 +11,13 @@ namespace belljar::apps {
 namespace {
 
 // Version 1 mounts each controller on a directory of its name; version 2 says what it hands down.
-CgroupFacts facts_of(const isolation::Hierarchy& hierarchy) {
+CgroupFacts facts_of(const cgroup::Hierarchy& hierarchy) {
     const std::string& mount = hierarchy.mount_point;
     return {.unified = hierarchy.unified,
             .own_directory = hierarchy.own_directory,
-            .controllers = hierarchy.unified ? isolation::read_words(hierarchy.own_directory +
-                                                                     "/cgroup.controllers")
-                                             : std::vector{mount.substr(mount.rfind('/') + 1)}};
+            .controllers = hierarchy.unified
+                               ? cgroup::read_words(hierarchy.own_directory + "/cgroup.controllers")
+                               : std::vector{mount.substr(mount.rfind('/') + 1)}};
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ HostFacts gather_facts(const config::Settings& settings) {
                     .seccomp = host::probe_seccomp(),
                     .landlock = host::probe_landlock(),
                     .hardening = host::read_hardening()};
-    for (const isolation::Hierarchy& hierarchy : isolation::read_layout()) {
+    for (const cgroup::Hierarchy& hierarchy : cgroup::read_layout()) {
         facts.cgroups.push_back(facts_of(hierarchy));
     }
     return facts;

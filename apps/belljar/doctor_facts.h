@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/cgroupfs.h"
 #include "config/settings.h"
 #include "host/file_systems.h"
 #include "host/hardening.h"
@@ -13,7 +14,6 @@
 #include "host/privileges.h"
 #include "host/seccomp.h"
 #include "host/user_ids.h"
-#include "isolation/cgroupfs.h"
 
 namespace belljar::apps {
 

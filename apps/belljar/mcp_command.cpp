@@ -91,7 +91,10 @@ class Keeping {
 Result<void> try_speak(const config::Settings& settings) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
     BJ_TRY(const std::unique_ptr<Runtime> runtime,
-           Runtime::create(settings, settings.log.level, {.outputs = keeping.place()}));
+           Runtime::create(settings, settings.log.level,
+                           {.outputs = keeping.place(),
+                            .pool = pool_bounds(settings.pool),
+                            .zygotes = engine::Zygotes::Lifetime{}}));
     if (::geteuid() == 0) {
         BJ_TRY(const auto account, runtime->account());
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));

@@ -59,8 +59,15 @@ Result<std::string> find_tools(const std::string& path) {
 
 }  // namespace
 
+engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
+    return {.ready = settings.ready,
+            .most = settings.most,
+            .idle = settings.idle,
+            .memory = settings.memory};
+}
+
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
-                                                 Use use) {
+                                                 ServiceParts parts) {
     ::signal(SIGPIPE, SIG_IGN);
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
@@ -78,7 +85,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
     std::unique_ptr<Runtime> runtime(
-        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(use)));
+        new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
         runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
@@ -87,7 +94,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 }
 
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-                 runner::Runners runners, Use use)
+                 runner::Runners runners, ServiceParts parts)
     : settings_(settings),
       log_("server", level),
       io_(1),
@@ -101,10 +108,12 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
           io_.get_executor(), *link_, std::move(runners),
           engine::Engine::Options{.version = BELLJAR_VERSION,
                                   .policy = policy::policy_from(settings.limits),
-                                  .admission = engine::bounds_from(settings.limits, use.callers),
+                                  .admission = engine::bounds_from(settings.limits, parts.callers),
                                   .queue_time = settings.limits.queue_time,
+                                  .pool = parts.pool,
+                                  .zygotes = parts.zygotes,
                                   .isolation = isolation_,
-                                  .outputs = std::move(use.outputs)},
+                                  .outputs = std::move(parts.outputs)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.
@@ -172,6 +181,7 @@ void Runtime::let_everything_end() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     link_->on_loss(nullptr);
+    engine_->close();
     link_->close();
 }
 

@@ -17,23 +17,23 @@
 
 namespace belljar::apps {
 
+// What only a service has, with more than one run ahead of it.
+struct ServiceParts {
+    engine::OutputPlace outputs{};
+    engine::Callers callers = engine::Callers::One;
+    engine::JarPool::Bounds pool{};
+    std::optional<engine::Zygotes::Lifetime> zygotes{};
+};
+
+[[nodiscard]] engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings);
+
 // What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the
 // one I/O thread, put together in the order that privileges demand.
 class Runtime {
    public:
-    // Where the commands differ.
-    struct Use {
-        engine::OutputPlace outputs{};
-        engine::Callers callers = engine::Callers::One;
-    };
-
     // Starts the warden while privileged and refuses if the isolation is below the floor.
     static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings, LogLevel level,
-                                                   Use use);
-    static Result<std::unique_ptr<Runtime>> create(const config::Settings& settings,
-                                                   LogLevel level) {
-        return create(settings, level, Use{});
-    }
+                                                   ServiceParts parts = {});
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -57,7 +57,7 @@ class Runtime {
 
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
-            runner::Runners runners, Use use);
+            runner::Runners runners, ServiceParts parts);
     Task<void> watch_signals(std::function<void()> on_stop);
     void let_everything_end();
 

@@ -178,7 +178,6 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
                                        std::function<void()> greeting) {
     runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
-    runtime->engine().start_zygotes({});
     greeting();
     co_await service->http.run();
     co_await service->http.wait(Clock::now() + kFarewellTime);
@@ -215,7 +214,9 @@ Result<void> try_serve(const config::Loaded& loaded) {
                            {.outputs = {.store = outputs.get(),
                                         .uri_before = public_base(settings) + "/v1/runs/",
                                         .uri_after = "/output"},
-                            .callers = callers_of(settings)}));
+                            .callers = callers_of(settings),
+                            .pool = pool_bounds(settings.pool),
+                            .zygotes = engine::Zygotes::Lifetime{}}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));

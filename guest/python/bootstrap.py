@@ -1,9 +1,12 @@
 """Runs one program inside a jar and reports what only the interpreter knows.
 
-Descriptor 3 is this file, 4 the request (JSON), 5 the report. The report carries the value of the
-last expression, the names that the program defined and the exception that ended it, with the error
-number and the path if the system refused something. Nobody outside trusts it with more than that:
-whether the program failed, and why, is decided by the kernel's word.
+Descriptor 3 is this file, 4 the request (JSON, to the end of the pipe), 5 the report. A line break
+ahead of the report says that the request is awaited: a jar may be made before there is one.
+
+The report carries the value of the last expression, the names that the program defined and the
+exception that ended it, with the error number and the path if the system refused something. Nobody
+outside trusts it with more than that: whether the program failed, and why, is decided by the
+kernel's word.
 """
 
 import ast
@@ -31,6 +34,7 @@ TOOLS = "/tools"
 
 def read_request():
     os.close(PROGRAM_FD)
+    os.write(REPORT_FD, b"\n")
     with open(REQUEST_FD, "rb") as file:
         return json.load(file)
 

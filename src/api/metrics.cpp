@@ -124,6 +124,29 @@ void add_admission(Page& page, const engine::Admission::Figures& figures) {
     }
 }
 
+// Each metric with all its languages, as the format wants it.
+void add_pools(Page& page, const engine::RunFigures& figures) {
+    page.begin("belljar_jars_ready", "gauge", "Jars that wait for a run.");
+    for (const auto& [language, pool] : figures.pools) {
+        page.add({{"language", language}}, pool.ready);
+    }
+    page.begin("belljar_jars_taken_total", "counter",
+               "Runs by whether a jar was ready, none was, or their limits needed a new one.");
+    for (const auto& [language, pool] : figures.pools) {
+        page.add({{"language", language}, {"found", "ready"}}, pool.taken);
+        page.add({{"language", language}, {"found", "none"}}, pool.missed);
+        page.add({{"language", language}, {"found", "unfit"}}, pool.unfit);
+    }
+    page.begin("belljar_jars_made_ahead_total", "counter", "Jars that became ready.");
+    for (const auto& [language, pool] : figures.pools) {
+        page.add({{"language", language}}, pool.made);
+    }
+    page.begin("belljar_jars_lost_total", "counter", "Jars that ended before a run took them.");
+    for (const auto& [language, pool] : figures.pools) {
+        page.add({{"language", language}}, pool.lost);
+    }
+}
+
 }  // namespace
 
 std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFigures& figures) {
@@ -135,6 +158,7 @@ std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFig
     page.begin("belljar_run_seconds", "histogram", "How long runs took by the clock on the wall.");
     add_durations(page, figures.wall);
     add_admission(page, figures.admission);
+    add_pools(page, figures);
     page.begin("belljar_denials_total", "counter", "What programs were refused, by rule.");
     for (const auto& [rule, count] : figures.denials) {
         page.add({{"rule", rule}}, count);

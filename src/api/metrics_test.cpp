@@ -79,6 +79,19 @@ TEST(Metrics, TellHowManyWaitHowLongAndWhoIsRefused) {
     EXPECT_TRUE(has_line(page, "belljar_wait_seconds_count 2"));
 }
 
+TEST(Metrics, TellHowJarsMadeAheadServe) {
+    const std::string page = render_metrics(
+        sandbox(),
+        {.pools = {
+             {"python", {.ready = 2, .taken = 3, .missed = 4, .unfit = 5, .made = 6, .lost = 7}}}});
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_ready{language="python"} 2)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="ready"} 3)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="none"} 4)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_taken_total{language="python",found="unfit"} 5)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_made_ahead_total{language="python"} 6)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_jars_lost_total{language="python"} 7)"));
+}
+
 TEST(Metrics, BucketsAddUp) {
     engine::RunFigures figures;
     figures.wall.classes.front() = 1;
@@ -123,7 +136,7 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
             EXPECT_TRUE(explained.insert(current).second) << line;
         }
     }
-    EXPECT_EQ(explained.size(), 11U);
+    EXPECT_EQ(explained.size(), 15U);
 }
 
 }  // namespace

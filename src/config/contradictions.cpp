@@ -61,6 +61,7 @@ void resolve_contradictions(Draft& draft) {
                                       .maximum = "limits.concurrent_runs"});
     keep_below<std::uint32_t>(
         draft, {.value = "limits.queued_runs_per_principal", .maximum = "limits.queued_runs"});
+    keep_below<std::uint32_t>(draft, {.value = "pool.ready", .maximum = "pool.most"});
     check_user_ids(draft);
 }
 

@@ -246,6 +246,12 @@ TEST(ConfigLoad, RefusesAChosenValueAboveItsMaximum) {
     EXPECT_TRUE(mentions(refusal(file("limits.memory = \"8g\"")), "limits.max_memory is 4g (def"));
 }
 
+TEST(ConfigLoad, NoMoreJarsAreReadyThanThereMayBe) {
+    EXPECT_EQ(load(file("pool.most = 1"))->settings.pool.ready, 1U);
+    EXPECT_EQ(load(file("pool.ready = 0"))->settings.pool.most, 16U);
+    EXPECT_TRUE(mentions(refusal(file("pool.ready = 17")), "pool.most is 16 (default)"));
+}
+
 TEST(ConfigLoad, RefusesUserIdsBeyondTheLast) {
     EXPECT_TRUE(mentions(refusal(file("isolation.uid_base = 4294967294\nisolation.uid_count = 2")),
                          "beyond the last user id, 4294967294"));

@@ -81,6 +81,15 @@ struct LimitSettings {
     bool operator==(const LimitSettings&) const = default;
 };
 
+struct PoolSettings {
+    std::uint32_t ready = 2;
+    std::uint32_t most = 16;
+    Duration idle = std::chrono::seconds(30);
+    Bytes memory = mebibytes(256);
+
+    bool operator==(const PoolSettings&) const = default;
+};
+
 struct PolicySettings {
     std::string path{};
     std::string profile = "standard";
@@ -130,6 +139,7 @@ struct Settings {
     FileSettings files{};
     ToolSettings tools{};
     LimitSettings limits{};
+    PoolSettings pool{};
     PolicySettings policy{};
     PackageSettings packages{};
     IsolationSettings isolation{};

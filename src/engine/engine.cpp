@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -37,6 +38,21 @@ std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& 
                        make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
 }
 
+// Without a cgroup each process is limited as it starts.
+JarPool::MemoryLimit memory_limit_of(const execution::Isolation& isolation) {
+    const bool missing =
+        std::ranges::find(isolation.missing, "memory_limit") != isolation.missing.end();
+    return missing ? JarPool::MemoryLimit::Fixed : JarPool::MemoryLimit::Changeable;
+}
+
+// Beside what the warden measured stands what was left of the time since `begun`.
+execution::Timing timing_of(TimePoint begun, const LaunchedJar& jar, const RawExit& exit) {
+    return {.jar = exit.set_up,
+            .run = exit.wall,
+            .collect = std::max(Clock::now() - begun - exit.set_up - exit.wall, Duration{}),
+            .jar_ready = jar.begin == Begin::WhenTold};
+}
+
 }  // namespace
 
 Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -46,6 +62,11 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       runners_(std::move(runners)),
       options_(std::move(options)),
       admission_(executor, options_.admission),
+      pool_(executor, warden,
+            {.bounds = options_.pool,
+             .limits = options_.policy.defaults,
+             .memory_limit = memory_limit_of(options_.isolation)},
+            log),
       log_(log),
       trial_over_(executor) {}
 
@@ -84,57 +105,62 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                    request.language.substr(0, 64), runners_.names()));
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
-    const TimePoint latest_start = Clock::now() + options_.queue_time;
+    const TimePoint asked = Clock::now();
     BJ_CO_TRY(const Admission::Ticket ticket,
-              co_await admission_.enter(plan.request.principal, latest_start, cancellation));
+              co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
+                                        cancellation));
+    const Duration waited = Clock::now() - asked;
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
+    if (result && result->debug) {
+        result->debug->admission = waited;
+    }
     co_return result;
 }
 
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
+    if (std::optional<LaunchedJar> ready = pool_.take(*manifest, plan.limits)) {
+        Result<RunResult> result = co_await run_once(plan, manifest, std::move(*ready),
+                                                     std::move(cancellation), std::move(live));
+        co_return result;
+    }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
-        Result<RunResult> result =
-            co_await run_once(plan, manifest, zygote, cancellation, {.on_output = live.on_output});
+        BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
+                                                 {.begin = Begin::AtOnce, .zygote = zygote}));
+        Result<RunResult> result = co_await run_once(plan, manifest, std::move(forked),
+                                                     cancellation, {.on_output = live.on_output});
         if (result || cancellation->requested()) {
             co_return result;
         }
         // It may have died in between; nothing of the program has run.
         log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
     }
+    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits, {}));
     Result<RunResult> result =
-        co_await run_once(plan, manifest, 0, std::move(cancellation), std::move(live));
+        co_await run_once(plan, manifest, std::move(jar), std::move(cancellation), std::move(live));
     co_return result;
 }
 
 Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Manifest* manifest,
-                                         std::uint32_t zygote, CancellationPtr cancellation,
+                                         LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     const std::string execution_id = make_uuid();
-    BJ_CO_TRY(GuestIo io, GuestIo::create(executor_, plan.limits));
+    const TimePoint begun = Clock::now();
+    GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
         io.keep_in(options_.outputs.store->record(execution_id, plan.limits.output_file));
     }
-    BJ_CO_TRY(auto guest_ends,
-              io.take_guest_ends(manifest->bootstrap, runner::encode_guest_request(plan.request)));
-    const isolation::Launch launch{
-        .command = {.arguments = manifest->command, .environment = manifest->environment},
-        .limits = plan.limits,
-        .proc = manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
-                                                           : jar::ProcView::ProcessesOnly,
-        .write_execute = manifest->write_execute == runner::WriteExecute::Denied
-                             ? jar::WriteExecute::Denied
-                             : jar::WriteExecute::Allowed,
-        .zygote = zygote};
-    BJ_CO_TRY(const isolation::JarId jar, warden_.launch(launch, std::move(guest_ends)));
-    cancellation->on_request([this, jar] { warden_.kill(jar, execution::KillReason::Cancelled); });
-    io.on_flood([this, jar] { warden_.kill(jar, execution::KillReason::Output); });
+    cancellation->on_request(
+        [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
+    io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
-    const TimePoint give_up = Clock::now() + plan.limits.timeout + kWardenGrace;
+    const TimePoint give_up = begun + plan.limits.timeout + kWardenGrace;
+    GuestInput input{.request = runner::encode_guest_request(plan.request),
+                     .stdin_text = plan.request.stdin_text};
     Result<RawExit> exit =
-        co_await (warden_.wait(jar, give_up) && io.pump(plan.request.stdin_text, std::move(live)));
+        co_await (warden_.wait(jar.id, give_up) && io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
@@ -147,6 +173,9 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Mani
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan.limits, result);
+    if (plan.request.debug) {
+        result.debug = timing_of(begun, jar, *exit);
+    }
     co_return result;
 }
 
@@ -184,6 +213,7 @@ SandboxInfo Engine::info() const {
 RunFigures Engine::figures() const {
     RunFigures figures = counters_.figures();
     figures.admission = admission_.figures();
+    figures.pools = pool_.figures();
     return figures;
 }
 
@@ -191,15 +221,23 @@ Task<Result<void>> Engine::self_test() {
     Result<void> tested = co_await test_jars();
     trial_ = tested ? Trial::Passed : Trial::Failed;
     trial_over_.cancel();
+    if (tested) {
+        start_zygotes();
+        pool_.open(runners_);
+    }
     co_return tested;
 }
 
-void Engine::start_zygotes(Zygotes::Lifetime lifetime) {
-    zygotes_.emplace(executor_, warden_, log_, lifetime,
+void Engine::start_zygotes() {
+    if (!options_.zygotes) {
+        return;
+    }
+    zygotes_.emplace(executor_, warden_, log_, *options_.zygotes,
                      [this](const runner::Manifest& manifest, std::uint32_t zygote) {
                          return test_jar(manifest, zygote);
                      });
     zygotes_->start(runners_.all());
+    pool_.fork_from(*zygotes_);
 }
 
 void Engine::require_self_test() {
@@ -231,8 +269,10 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
 
 Task<Result<void>> Engine::test_jar(const runner::Manifest& manifest, std::uint32_t zygote) {
     const RunPlan plan = plan_trial(manifest);
-    Result<RunResult> result =
-        co_await run_once(plan, &manifest, zygote, std::make_shared<Cancellation>(), LiveStreams{});
+    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, manifest, plan.limits,
+                                          {.begin = Begin::AtOnce, .zygote = zygote}));
+    Result<RunResult> result = co_await run_once(plan, &manifest, std::move(jar),
+                                                 std::make_shared<Cancellation>(), LiveStreams{});
     BJ_CO_TRY_VOID(result);
     if (!result->success() || result->result_repr.value_or("").size() < 2) {
         co_return fail(ErrorCode::Unavailable, failure_of_trial(manifest, *result));

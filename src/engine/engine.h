@@ -10,6 +10,8 @@
 #include "engine/admission.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
+#include "engine/jar_pool.h"
+#include "engine/launched_jar.h"
 #include "engine/run_counters.h"
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
@@ -36,6 +38,8 @@ class Engine final : public Executor {
         policy::Policy policy{};
         Admission::Bounds admission{};
         Duration queue_time = std::chrono::seconds(30);  // from the request to its start at most
+        JarPool::Bounds pool{};
+        std::optional<Zygotes::Lifetime> zygotes{};  // nothing: there are none
         execution::Isolation isolation{};
         OutputPlace outputs{};
     };
@@ -53,18 +57,20 @@ class Engine final : public Executor {
     [[nodiscard]] RunFigures figures() const override;
 
     // Lets each language look at a jar from inside and remembers its version. The error says in a
-    // sentence why no jar can be trusted here.
+    // sentence why no jar can be trusted here; without one, jars may be made ahead from now on.
     Task<Result<void>> self_test();
-    // Keeps interpreters warm, from which guests are forked.
-    void start_zygotes(Zygotes::Lifetime lifetime);
     // From now on execute() waits until the self-test has passed, and refuses if it has not.
     void require_self_test();
+    // Makes no more jars ahead. Runs end by themselves or with the link to the warden.
+    void close() { pool_.close(); }
     [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
 
    private:
     enum class Trial { NotRequired, Awaited, Passed, Failed };
 
     Task<Result<void>> await_trial();
+    // Keeps interpreters warm, from which guests are forked.
+    void start_zygotes();
     Task<Result<void>> test_jars();
     Task<Result<void>> test_jar(const runner::Manifest& manifest, std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
@@ -74,9 +80,8 @@ class Engine final : public Executor {
                                                   const runner::Manifest* manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_once(const execution::RunPlan& plan,
-                                                const runner::Manifest* manifest,
-                                                std::uint32_t zygote, CancellationPtr cancellation,
-                                                LiveStreams live);
+                                                const runner::Manifest* manifest, LaunchedJar jar,
+                                                CancellationPtr cancellation, LiveStreams live);
     std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;
@@ -84,6 +89,7 @@ class Engine final : public Executor {
     runner::Runners runners_;
     Options options_;
     Admission admission_;
+    JarPool pool_;
     const Log& log_;
     std::optional<Zygotes> zygotes_;
     std::map<std::string, std::string> versions_;  // by language

@@ -406,5 +406,82 @@ TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
     }
 }
 
+// As a service uses it: after the self-test jars are made ahead.
+class EngineWithPoolTest : public EngineTest {
+   protected:
+    static Engine::Options with_pool() {
+        Engine::Options pooled = options();
+        pooled.pool = {.ready = 1};
+        pooled.isolation.missing = {"memory_limit"};  // so that it cannot be changed
+        return pooled;
+    }
+
+    // The jar that is ready then.
+    Order get_ready() {
+        std::optional<Result<void>> tested;
+        start(test_self(&pooled, &tested));
+        Order trial = take_order();
+        EXPECT_EQ(trial.message.waits, 0U);
+        EXPECT_TRUE(write_all(trial.fd(GuestFd::Report), R"({"repr":"'3.11.2'"})"));
+        end(trial);
+        Order waiting = take_order();
+        EXPECT_EQ(waiting.message.waits, 1U);
+        EXPECT_TRUE(write_all(waiting.fd(GuestFd::Report), "\n"));
+        settle();
+        EXPECT_EQ(pooled.figures().pools.at("python").ready, 1U);
+        return waiting;
+    }
+
+    void TearDown() override { pooled.close(); }
+
+    Engine pooled{context.get_executor(), link, runner::Runners::create().value(), with_pool(),
+                  log};
+};
+
+TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {
+    Order order = get_ready();
+    start(execute(&pooled, {.code = "6*7", .timeout = seconds(5), .debug = true}, &run));
+    const isolation::Packet packet = jar::receive_packet(warden).value();
+    const auto begun =
+        std::get<isolation::StartMessage>(isolation::decode_server_message(packet.data).value());
+    EXPECT_EQ(begun.jar, order.message.jar);
+    EXPECT_EQ(begun.timeout_nanoseconds, 5'000'000'000);
+    const std::string request = read_all(order.fd(GuestFd::Request), mebibytes(1)).value();
+    EXPECT_EQ(parse_json(request).value().at("code").as_string(), "6*7");
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":42,"repr":"42"})"));
+    end(order);
+    ASSERT_TRUE(run.result && *run.result);
+    EXPECT_EQ((*run.result)->result_json, "42");
+    ASSERT_TRUE((*run.result)->debug);
+    EXPECT_TRUE((*run.result)->debug->jar_ready);
+    EXPECT_EQ((*run.result)->debug->jar, Duration{});
+    EXPECT_EQ(pooled.figures().pools.at("python").taken, 1U);
+}
+
+TEST_F(EngineWithPoolTest, ARunThatFindsNoneGetsOneOfItsOwn) {
+    Order waiting = get_ready();
+    start(execute(&pooled, {.code = "1", .memory = mebibytes(512), .debug = true}, &run));
+    Order order = take_order();
+    EXPECT_EQ(order.message.waits, 0U);
+    ASSERT_TRUE(isolation::send_message(warden, isolation::StartedMessage{order.message.jar}));
+    settle();
+    end(order);
+    ASSERT_TRUE(run.result && *run.result);
+    EXPECT_FALSE((*run.result)->debug->jar_ready);
+    EXPECT_GT((*run.result)->debug->jar, Duration{});
+    EXPECT_EQ(pooled.figures().pools.at("python").unfit, 1U);
+}
+
+TEST_F(EngineWithPoolTest, ACancelKillsTheJarThatWasTaken) {
+    Order order = get_ready();
+    start(execute(&pooled, {.code = "1"}, &run));
+    jar::receive_packet(warden).value();
+    run.cancellation->request();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    end(order, killed_for(KillReason::Cancelled));
+    EXPECT_EQ((*run.result)->status, Status::Cancelled);
+    EXPECT_FALSE((*run.result)->debug) << "nobody asked";
+}
+
 }  // namespace
 }  // namespace belljar::engine

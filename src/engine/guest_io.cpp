@@ -46,6 +46,7 @@ GuestIo::GuestIo(const asio::any_io_executor& executor, const execution::Limits&
       stdout_(executor),
       stderr_(executor),
       report_pipe_(executor),
+      request_pipe_(executor),
       stdout_capture_(limits.output),
       stderr_capture_(limits.output),
       flood_limit_(limits.output_flood.count) {}
@@ -53,13 +54,17 @@ GuestIo::GuestIo(const asio::any_io_executor& executor, const execution::Limits&
 Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
                                 const execution::Limits& limits) {
     GuestIo io(executor, limits);
-    BJ_TRY(Pipe input, make_pipe());
-    BJ_TRY_VOID(assign(io.stdin_, std::move(input.write_end)));
-    io.guest_ends_[index_of(GuestFd::Stdin)] = std::move(input.read_end);
-    const std::array<std::pair<GuestFd, asio::posix::stream_descriptor*>, 3> outputs{
-        {{GuestFd::Stdout, &io.stdout_},
-         {GuestFd::Stderr, &io.stderr_},
-         {GuestFd::Report, &io.report_pipe_}}};
+    using Ends = std::pair<GuestFd, asio::posix::stream_descriptor*>;
+    const std::array<Ends, 2> inputs{
+        {{GuestFd::Stdin, &io.stdin_}, {GuestFd::Request, &io.request_pipe_}}};
+    for (const auto& [guest_fd, ours] : inputs) {
+        BJ_TRY(Pipe pipe, make_pipe());
+        BJ_TRY_VOID(assign(*ours, std::move(pipe.write_end)));
+        io.guest_ends_[index_of(guest_fd)] = std::move(pipe.read_end);
+    }
+    const std::array<Ends, 3> outputs{{{GuestFd::Stdout, &io.stdout_},
+                                       {GuestFd::Stderr, &io.stderr_},
+                                       {GuestFd::Report, &io.report_pipe_}}};
     for (const auto& [guest_fd, ours] : outputs) {
         BJ_TRY(Pipe pipe, make_pipe());
         BJ_TRY_VOID(assign(*ours, std::move(pipe.read_end)));
@@ -69,21 +74,44 @@ Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
 }
 
 Result<std::array<Fd, isolation::kGuestFdCount>> GuestIo::take_guest_ends(
-    std::string_view program, std::string_view request) {
+    std::string_view program) {
     BJ_TRY(guest_ends_[index_of(GuestFd::Program)], make_sealed_file("program", program));
-    BJ_TRY(guest_ends_[index_of(GuestFd::Request)], make_sealed_file("request", request));
     return std::exchange(guest_ends_, {});
 }
 
-Task<void> GuestIo::pump(std::string stdin_text, LiveStreams live) {
+void GuestIo::set_limits(const execution::Limits& limits) {
+    stdout_capture_ = outcome::OutputCapture(limits.output);
+    stderr_capture_ = outcome::OutputCapture(limits.output);
+    flood_limit_ = limits.output_flood.count;
+}
+
+Task<bool> GuestIo::await_sign() {
+    std::array<char, 16> buffer{};
+    boost::system::error_code error;
+    const std::size_t count = co_await report_pipe_.async_read_some(
+        asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+    report_.append(buffer.data(), count);
+    co_return !error;
+}
+
+Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     using asio::experimental::awaitable_operators::operator||;
     on_output_ = std::move(live.on_output);
     // Feeding never ends by itself: it is cancelled when the guest's side is closed.
     Task<void> feed = live.stdin_source.valid() ? feed_source(std::move(live.stdin_source))
-                                                : feed_text(std::move(stdin_text));
+                                                : feed_text(std::move(input.stdin_text));
+    Task<void> request = hand_over(std::move(input.request));
     co_await ((drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_report()) ||
-              std::move(feed));
+              (std::move(request) && std::move(feed)));
+}
+
+// A guest that ends without having read all of it is no concern of ours.
+Task<void> GuestIo::hand_over(std::string request) {
+    boost::system::error_code ignored;
+    co_await asio::async_write(request_pipe_, asio::buffer(request),
+                               asio::redirect_error(asio::use_awaitable, ignored));
+    request_pipe_.close(ignored);
 }
 
 Task<void> GuestIo::drain(OutputStream stream) {

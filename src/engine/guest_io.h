@@ -26,21 +26,30 @@ struct LiveStreams {
     Fd stdin_source{};  // read only as the guest reads; invalid: the request's own text is used
 };
 
+// What a guest reads: the request is for its bootstrap, which reads it to the end and closes it.
+struct GuestInput {
+    std::string request{};
+    std::string stdin_text{};
+};
+
 // The server's ends of a guest's pipes. Made before the jar; pump() runs until the guest side has
-// closed all of them, which the end of the jar guarantees.
+// closed all that it writes to, which the end of the jar guarantees.
 class GuestIo {
    public:
     static Result<GuestIo> create(const asio::any_io_executor& executor,
                                   const execution::Limits& limits);
 
     // The guest's ends, to be sent to the warden.
-    Result<std::array<Fd, isolation::kGuestFdCount>> take_guest_ends(std::string_view program,
-                                                                     std::string_view request);
+    Result<std::array<Fd, isolation::kGuestFdCount>> take_guest_ends(std::string_view program);
+    // For pipes that were made before it was known what for.
+    void set_limits(const execution::Limits& limits);
+    // Until the bootstrap says that it waits for the request. False if the guest ended before.
+    Task<bool> await_sign();
     // Called at most once, when a stream exceeds limits.output_flood.
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
     // A stream that is too long for the result is kept whole in here, from its beginning.
     void keep_in(storage::OutputRecording recording) { recording_.emplace(std::move(recording)); }
-    Task<void> pump(std::string stdin_text, LiveStreams live);
+    Task<void> pump(GuestInput input, LiveStreams live);
 
     [[nodiscard]] execution::CapturedStream captured_stdout() const {
         return stdout_capture_.finish();
@@ -62,6 +71,7 @@ class GuestIo {
     [[nodiscard]] outcome::OutputCapture& capture_of(OutputStream stream);
     Task<void> read_report();
     void check_flood(std::uint64_t bytes);
+    Task<void> hand_over(std::string request);
     Task<void> feed_text(std::string text);
     Task<void> feed_source(Fd source);
     Task<void> rest_until_cancelled();
@@ -70,6 +80,7 @@ class GuestIo {
     asio::posix::stream_descriptor stdout_;
     asio::posix::stream_descriptor stderr_;
     asio::posix::stream_descriptor report_pipe_;
+    asio::posix::stream_descriptor request_pipe_;
     std::array<Fd, isolation::kGuestFdCount> guest_ends_;
     outcome::OutputCapture stdout_capture_;
     outcome::OutputCapture stderr_capture_;

@@ -34,12 +34,13 @@ class GuestIoTest : public testing::Test {
 
     void start(std::string stdin_text, LiveStreams live = {}) {
         io.emplace(GuestIo::create(context.get_executor(), limits).value());
-        ends = io->take_guest_ends("the program", "the request").value();
+        ends = io->take_guest_ends("the program").value();
         io->on_flood([this] { ++floods; });
         if (store) {
             io->keep_in(store->record(id, limits.output_file));
         }
-        asio::co_spawn(context, io->pump(std::move(stdin_text), std::move(live)),
+        GuestInput input{.request = request, .stdin_text = std::move(stdin_text)};
+        asio::co_spawn(context, io->pump(std::move(input), std::move(live)),
                        [this](const std::exception_ptr& failure) {
                            EXPECT_FALSE(failure);
                            ended = true;
@@ -85,6 +86,7 @@ class GuestIoTest : public testing::Test {
 
     asio::io_context context;
     execution::Limits limits;
+    std::string request = "the request";
     std::filesystem::path place;
     std::string id = make_uuid();
     std::unique_ptr<storage::OutputStore> store;
@@ -103,6 +105,78 @@ TEST_F(GuestIoTest, GivesTheGuestItsProgramAndRequest) {
     EXPECT_EQ(read_all(end(GuestFd::Program), kibibytes(1)).value(), "the program");
     EXPECT_EQ(read_all(end(GuestFd::Request), kibibytes(1)).value(), "the request");
     EXPECT_FALSE(write_all(end(GuestFd::Program), "x"));
+    EXPECT_FALSE(write_all(end(GuestFd::Request), "x"));
+}
+
+TEST_F(GuestIoTest, ALongRequestIsHandedOverAsItIsRead) {
+    request = std::string(12 << 20U, 'r');
+    start("input");
+    write(GuestFd::Stdout, "before");
+    std::string received;
+    std::vector<char> buffer(1 << 20U);
+    for (ssize_t count = 1; count > 0; settle()) {
+        count = ::read(end(GuestFd::Request).get(), buffer.data(), buffer.size());
+        ASSERT_GE(count, 0);
+        received.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    EXPECT_TRUE(received == request);
+    EXPECT_EQ(read_all(end(GuestFd::Stdin), kibibytes(1)).value(), "input");
+    close_outputs();
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(io->captured_stdout().text, "before");
+}
+
+TEST_F(GuestIoTest, AGuestThatDoesNotReadItsRequestCanEnd) {
+    request = std::string(12 << 20U, 'r');
+    start("");
+    end(GuestFd::Request).reset();
+    settle();
+    EXPECT_FALSE(ended);
+    close_outputs();
+    EXPECT_TRUE(ended);
+    ended = false;
+    start("");
+    close_outputs();
+    EXPECT_TRUE(ended) << "with the request's other end still open";
+}
+
+TEST_F(GuestIoTest, ASignIsAwaitedBeforeTheRequestIsHandedOver) {
+    limits.output = Bytes{1};
+    io.emplace(GuestIo::create(context.get_executor(), limits).value());
+    ends = io->take_guest_ends("the program").value();
+    std::optional<bool> came;
+    const auto wait = [&] {
+        came.reset();
+        asio::co_spawn(context, io->await_sign(),
+                       [&](const std::exception_ptr&, bool sign) { came = sign; });
+        settle();
+    };
+    wait();
+    EXPECT_FALSE(came);
+    write(GuestFd::Report, "\n");
+    EXPECT_EQ(came, true);
+    limits.output = Bytes{100};
+    io->set_limits(limits);
+    asio::co_spawn(context, io->pump({.request = "late"}, {}),
+                   [this](const std::exception_ptr&) { ended = true; });
+    settle();
+    EXPECT_EQ(read_all(end(GuestFd::Request), kibibytes(1)).value(), "late");
+    write(GuestFd::Stdout, "more than one");
+    write(GuestFd::Report, "{}");
+    close_outputs();
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(io->captured_stdout().text, "more than one");
+    EXPECT_EQ(io->report(), "\n{}");
+}
+
+TEST_F(GuestIoTest, AGuestThatEndsGivesNoSign) {
+    io.emplace(GuestIo::create(context.get_executor(), limits).value());
+    ends = io->take_guest_ends("the program").value();
+    std::optional<bool> came;
+    asio::co_spawn(context, io->await_sign(),
+                   [&](const std::exception_ptr&, bool sign) { came = sign; });
+    close_outputs();
+    EXPECT_EQ(came, false);
 }
 
 TEST_F(GuestIoTest, KeepsEachStreamApart) {

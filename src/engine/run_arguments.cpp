@@ -207,12 +207,20 @@ Result<void> read_use_container(RunRequest& /*request*/, const json::value& valu
     return {};
 }
 
+Result<void> read_debug(RunRequest& request, const json::value& value) {
+    if (!value.is_bool() && !value.is_null()) {
+        return wrong_type("debug", "true or false", value);
+    }
+    request.debug = value.is_bool() && value.get_bool();
+    return {};
+}
+
 struct Argument {
     std::string_view name;
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 10> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 11> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
@@ -221,7 +229,8 @@ constexpr std::array<Argument, 10> kArguments{{{"code", read_code},
                                                {"env", read_environment},
                                                {"files", read_files},
                                                {"allowed_imports", read_allowed_imports},
-                                               {"use_container", read_use_container}}};
+                                               {"use_container", read_use_container},
+                                               {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
 // more is refused in words; it is never silently ignored.
@@ -262,8 +271,8 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
     }
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
-                            "memory_limit, stdin, args, env, files, allowed_imports and "
-                            "use_container",
+                            "memory_limit, stdin, args, env, files, allowed_imports, "
+                            "use_container and debug",
                             name.substr(0, 64)));
 }
 

@@ -217,6 +217,15 @@ TEST(RunArguments, AContainerIsNoLessThanEveryRunHas) {
     }
 }
 
+TEST(RunArguments, DebugIsAskedFor) {
+    EXPECT_TRUE(request_with("\"debug\":true").debug);
+    EXPECT_FALSE(request_with("\"debug\":false").debug);
+    EXPECT_FALSE(request_with("\"debug\":null").debug);
+    for (const std::string& value : {"1", "\"true\"", "[]", "{}"}) {
+        expect_invalid("\"debug\":" + value, "debug");
+    }
+}
+
 TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
     const std::map<std::string, std::string> defaults{
         {"conversation_id", "null"}, {"conversationId", "null"}, {"session", "false"},

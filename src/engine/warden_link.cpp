@@ -102,12 +102,14 @@ Task<void> WardenLink::listen() {
 }
 
 Result<JarId> WardenLink::launch(const isolation::Launch& launch,
-                                 std::array<Fd, isolation::kGuestFdCount> descriptors) {
+                                 std::array<Fd, isolation::kGuestFdCount> descriptors,
+                                 Begin begin) {
     if (!alive_) {
         return fail(warden_lost());
     }
     const JarId jar = next_jar_++;
-    BJ_TRY(const isolation::LaunchMessage message, isolation::make_launch(jar, launch));
+    BJ_TRY(isolation::LaunchMessage message, isolation::make_launch(jar, launch));
+    message.waits = begin == Begin::WhenTold ? 1 : 0;
     std::array<int, isolation::kGuestFdCount> numbers{};
     for (std::size_t index = 0; index < numbers.size(); ++index) {
         numbers[index] = descriptors[index].get();
@@ -115,6 +117,31 @@ Result<JarId> WardenLink::launch(const isolation::Launch& launch,
     BJ_TRY_VOID(isolation::send_message(socket_, message, numbers));
     waiting_.emplace(jar, std::make_shared<Waiting>(executor_));
     return jar;
+}
+
+Result<void> WardenLink::start(JarId jar, const execution::Limits& limits) {
+    const auto found = waiting_.find(jar);
+    if (!alive_ || found == waiting_.end()) {
+        return fail(warden_lost());
+    }
+    found->second->set_up = Duration{};
+    const isolation::StartMessage message{
+        .jar = jar,
+        .timeout_nanoseconds = limits.timeout.count(),
+        .memory_bytes = limits.memory.count,
+        .cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0)};
+    return isolation::send_message(socket_, message);
+}
+
+void WardenLink::on_end(JarId jar, std::function<void()> handler) {
+    const auto found = waiting_.find(jar);
+    const bool over = found == waiting_.end() || found->second->outcome;
+    if (!over) {
+        found->second->on_end = std::move(handler);
+    } else if (handler) {
+        waiting_.erase(jar);
+        handler();
+    }
 }
 
 Task<Result<RawExit>> WardenLink::wait(JarId jar, TimePoint give_up) {
@@ -176,7 +203,11 @@ void WardenLink::close() {
 }
 
 void WardenLink::handle(const isolation::WardenMessage& message) {
-    if (const auto* denied = std::get_if<isolation::DeniedMessage>(&message)) {
+    if (const auto* started = std::get_if<isolation::StartedMessage>(&message)) {
+        if (const auto found = waiting_.find(started->jar); found != waiting_.end()) {
+            found->second->set_up = Clock::now() - found->second->ordered;
+        }
+    } else if (const auto* denied = std::get_if<isolation::DeniedMessage>(&message)) {
         const auto found = waiting_.find(denied->jar);
         if (found != waiting_.end() && found->second->denied.size() < jar::DenialTally::kKinds) {
             found->second->denied.push_back(to_denied_call(denied->record));
@@ -202,9 +233,15 @@ void WardenLink::finish(JarId jar, Result<RawExit> outcome) {
     if (found == waiting_.end()) {
         return;
     }
+    if (const auto on_end = std::move(found->second->on_end)) {
+        waiting_.erase(found);
+        on_end();
+        return;
+    }
     found->second->outcome = std::move(outcome);
     if (*found->second->outcome) {
         (*found->second->outcome)->denied = std::move(found->second->denied);
+        (*found->second->outcome)->set_up = found->second->set_up;
     }
     found->second->done.cancel();
 }
@@ -220,10 +257,17 @@ void WardenLink::lose() {
 }
 
 void WardenLink::fail_all(const Error& error) {
+    std::vector<std::function<void()>> handlers;
     for (auto& [jar, waiting] : waiting_) {
         if (!waiting->outcome) {
             waiting->outcome = fail(error);
             waiting->done.cancel();
+            handlers.push_back(std::move(waiting->on_end));
+        }
+    }
+    for (const auto& handler : handlers) {
+        if (handler) {
+            handler();
         }
     }
 }

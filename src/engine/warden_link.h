@@ -18,6 +18,9 @@
 
 namespace belljar::engine {
 
+// When the run of a jar begins: with the jar, or with start(). Until then it has no clock.
+enum class Begin { AtOnce, WhenTold };
+
 // The server's end of the socket to the warden: sends orders, hands each answer to the run that
 // waits for it. On the I/O thread only.
 class WardenLink {
@@ -32,7 +35,14 @@ class WardenLink {
 
     // Orders a jar. The descriptors go to the warden and are closed here.
     Result<isolation::JarId> launch(const isolation::Launch& launch,
-                                    std::array<Fd, isolation::kGuestFdCount> descriptors);
+                                    std::array<Fd, isolation::kGuestFdCount> descriptors,
+                                    Begin begin = Begin::AtOnce);
+    // Begins the run of a jar that waits. Of the limits only time, memory and processor can still
+    // be chosen.
+    Result<void> start(isolation::JarId jar, const execution::Limits& limits);
+    // For a jar that nobody waits for: what to do at its end, at once if that has been. nullptr
+    // leaves the end to wait().
+    void on_end(isolation::JarId jar, std::function<void()> handler);
     // What became of a jar that was launched; at the latest at `give_up`.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
     void kill(isolation::JarId jar, execution::KillReason reason);
@@ -52,6 +62,9 @@ class WardenLink {
         explicit Waiting(const asio::any_io_executor& executor) : done(executor) {}
         asio::steady_timer done;
         std::optional<Result<execution::RawExit>> outcome;
+        std::function<void()> on_end;
+        TimePoint ordered = Clock::now();
+        Duration set_up{};
         std::vector<execution::DeniedCall> denied;
     };
 

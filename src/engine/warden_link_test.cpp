@@ -257,6 +257,64 @@ TEST_F(WardenLinkTest, ClosingCancelsWhatWaits) {
     EXPECT_TRUE(jar::receive_packet(warden).value().data.empty());
 }
 
+TEST_F(WardenLinkTest, BeginsARunThatWaits) {
+    const JarId jar =
+        link->launch({.command = {.arguments = {"/x"}}}, descriptors(), Begin::WhenTold).value();
+    EXPECT_EQ(std::get<isolation::LaunchMessage>(next_order()).waits, 1U);
+    ASSERT_TRUE(
+        link->start(jar, {.timeout = milliseconds(5), .memory = mebibytes(7), .cpu = 0.25}));
+    const auto order = std::get<isolation::StartMessage>(next_order());
+    EXPECT_EQ(order.jar, jar);
+    EXPECT_EQ(order.timeout_nanoseconds, 5'000'000);
+    EXPECT_EQ(order.memory_bytes, mebibytes(7).count);
+    EXPECT_EQ(order.cpu_thousandths, 250U);
+    Told told;
+    wait(jar, told);
+    say(end_of(jar));
+    ASSERT_TRUE(told.outcome && *told.outcome);
+    EXPECT_EQ(link->start(jar, {}).error().code, ErrorCode::Unavailable) << "it is over";
+}
+
+TEST_F(WardenLinkTest, TellsHowLongAJarWasSetUp) {
+    const JarId made = launch();
+    say(isolation::StartedMessage{.jar = made});
+    Told told;
+    wait(made, told);
+    say(end_of(made));
+    EXPECT_GT((*told.outcome)->set_up, Duration{});
+    const JarId waited = launch();
+    say(isolation::StartedMessage{.jar = waited});
+    ASSERT_TRUE(link->start(waited, {}));
+    wait(waited, told);
+    say(end_of(waited));
+    EXPECT_EQ((*told.outcome)->set_up, Duration{});
+}
+
+TEST_F(WardenLinkTest, TellsTheEndOfAJarThatNobodyWaitsForOnce) {
+    int ends = 0;
+    const auto count = [&] { ++ends; };
+    const JarId first = launch();
+    link->on_end(first, count);
+    say(end_of(first));
+    say(end_of(first));
+    EXPECT_EQ(ends, 1);
+    link->on_end(first, count);
+    EXPECT_EQ(ends, 2) << "at once, it is over";
+    const JarId second = launch();
+    link->on_end(second, count);
+    link->on_end(second, nullptr);
+    Told told;
+    wait(second, told);
+    say(end_of(second));
+    EXPECT_TRUE(told.outcome);
+    EXPECT_EQ(ends, 2) << "somebody waited for it";
+    link->on_end(launch(), count);
+    link->on_end(launch(), count);
+    warden.reset();
+    settle();
+    EXPECT_EQ(ends, 4) << "the warden took them along";
+}
+
 TEST_F(WardenLinkTest, RefusesACommandThatIsTooLong) {
     EXPECT_EQ(link->launch({.command = {.arguments = {std::string(10'000, 'x')}}}, descriptors())
                   .error()

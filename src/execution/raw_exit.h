@@ -37,6 +37,7 @@ struct RawExit {
     KillReason kill_reason = KillReason::None;
     bool exited = false;  // the guest's main process ended before we killed anything
     int wait_status = 0;  // as wait(2) gives it, if exited
+    Duration set_up{};    // from the order to the guest's start; none if the jar was waiting
     Duration wall{};
     Duration cpu{};
     std::uint64_t memory_peak_bytes = 0;

@@ -24,6 +24,7 @@ struct RunRequest {
     std::map<std::string, std::string> files{};  // path below /workspace -> content
     // Top-level modules that the program itself may import; nothing: whatever it likes.
     std::optional<std::vector<std::string>> allowed_imports{};
+    bool debug = false;  // the result tells where the time went
 };
 
 }  // namespace belljar::execution

@@ -83,6 +83,15 @@ struct Usage {
     std::uint64_t processes_peak = 0;
 };
 
+// Where the time of a run went, for whoever asked.
+struct Timing {
+    Duration admission{};    // waiting for its turn
+    Duration jar{};          // until its guest could start
+    Duration run{};          // of the guest
+    Duration collect{};      // the jar's end, its counters, what was left to read
+    bool jar_ready = false;  // made before there was a request
+};
+
 // The isolation that really held for this run.
 struct Isolation {
     std::string grade{};
@@ -113,6 +122,7 @@ struct RunResult {
     std::vector<Denial> denials{};
     Usage usage{};
     Isolation isolation{};
+    std::optional<Timing> debug{};
 
     [[nodiscard]] bool success() const { return status == Status::Ok; }
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 namespace belljar::isolation {
 namespace {
@@ -93,6 +94,7 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
     made.id_ = id;
     made.mode_ = spec.message.mode;
     made.timeout_ = std::min<Duration>(timeout, kLongestTime);
+    made.waits_ = timeout == Duration::max();
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
 
@@ -213,6 +215,24 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
     return news;
 }
 
+void Jar::start(const StartMessage& order) {
+    if (!std::exchange(waits_, false) || told_to_end_) {
+        return;
+    }
+    const double cpu = static_cast<double>(order.cpu_thousandths) / 1000.0;
+    if (const auto changed = resources_.cgroup.change(Bytes{order.memory_bytes}, cpu); !changed) {
+        fail_with(Step::MakeCgroup, changed.error().sys_errno);
+        kill(KillReason::None);
+        return;
+    }
+    timeout_ = std::min<Duration>(Duration(order.timeout_nanoseconds), kLongestTime);
+    if (guest_started_) {
+        cpu_before_ = resources_.cgroup.usage().cpu;
+        started_ = Clock::now();
+        deadline_ = started_ + timeout_;
+    }
+}
+
 void Jar::take_places(Packet packet) {
     if (packet.fds.size() == 2) {
         workspace_ = std::move(packet.fds[0]);
@@ -289,10 +309,10 @@ void Jar::settle(const rusage& waited) {
     // Killed just before its guest started, a run has taken no time.
     outcome_.wall_nanoseconds =
         static_cast<std::uint64_t>(std::max(finished_ - started_, Duration{}).count());
-    const CgroupUsage usage = resources_.cgroup.usage();
+    const cgroup::CgroupUsage usage = resources_.cgroup.usage();
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
     outcome_.cpu_nanoseconds = usage.cpu > Duration{}
-                                   ? static_cast<std::uint64_t>(usage.cpu.count())
+                                   ? static_cast<std::uint64_t>((usage.cpu - cpu_before_).count())
                                    : cpu_nanoseconds(waited) + cpu_nanoseconds(guest_usage_);
     outcome_.memory_peak_bytes =
         usage.memory_peak_bytes > 0 ? usage.memory_peak_bytes : largest_bytes(waited, guest_usage_);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 #include "isolation/warden_messages.h"
 #include "jar/nursery.h"
 #include "jar/reports.h"
@@ -18,7 +18,7 @@ namespace belljar::isolation {
 
 // What a jar holds on to besides its processes; all of it is freed with the jar.
 struct JarResources {
-    JarCgroup cgroup{};
+    cgroup::JarCgroup cgroup{};
     uid_t host_user = 0;
     std::uint32_t zygote = 0;  // who forks the guest; 0: nobody
 };
@@ -34,6 +34,7 @@ struct Parents {
 class Jar {
    public:
     // Starts init in new namespaces and tells it the spec. Fails before anything is left behind.
+    // With Duration::max() the run waits for start().
     static Result<Jar> launch(JarId id, jar::Spec spec, Duration timeout, JarResources resources,
                               const Parents& parents);
 
@@ -63,6 +64,8 @@ class Jar {
     Result<std::optional<WardenMessage>> on_report();
     // The first reason counts: it is stored before the kill, and nothing the guest does changes it.
     void kill(KillReason reason);
+    // Begins the run of a jar that waits; another is left alone.
+    void start(const StartMessage& order);
     // The clock ran out, in set-up or in the run.
     void on_deadline();
     // Init has ended: what it said before is all that is left to be read.
@@ -100,6 +103,8 @@ class Jar {
     TimePoint started_{};
     TimePoint finished_{};
     TimePoint deadline_{};
+    Duration cpu_before_{};  // used while it waited
+    bool waits_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
     bool settled_early_ = false;

@@ -15,13 +15,17 @@
 #include <sstream>
 #include <thread>
 
-#include "isolation/test_cgroups.h"
+#include "cgroup/test_cgroups.h"
 #include "isolation/test_init.h"
 #include "jar/device_tree.h"
 #include "jar/landlock.h"
 
 namespace belljar::isolation {
 namespace {
+
+using cgroup::JarCgroup;
+using cgroup::JarCgroups;
+using cgroup::TestCgroups;
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;

@@ -110,7 +110,7 @@ Result<void> Warden::take_over(Packet packet) {
     for (std::size_t index = 0; index < host_.tree_count; ++index) {
         trees.emplace_back(host_.trees[index].data());
     }
-    cgroups_ = JarCgroups(trees);
+    cgroups_ = cgroup::JarCgroups(trees);
     next_user_ = random_offset(host_.user_count);
     init_ = Fd(::open(host_.init.data(), O_PATH | O_CLOEXEC));
     epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -255,11 +255,16 @@ Result<void> Warden::on_server_readable() {
         return {};
     }
     const auto* order = std::get_if<KillMessage>(&message);
-    if (order == nullptr || order->reason > KillReason::ServerGone) {
+    const auto* start = std::get_if<StartMessage>(&message);
+    const bool ends = order != nullptr && order->reason <= KillReason::ServerGone;
+    if (!ends && (start == nullptr || start->timeout_nanoseconds <= 0)) {
         return fail(ErrorCode::InvalidArgument, "a message that makes no sense now");
     }
-    if (const auto found = jars_.find(order->jar); found != jars_.end()) {
+    const auto found = jars_.find(ends ? order->jar : start->jar);
+    if (found != jars_.end() && ends) {
         found->second.kill(order->reason);
+    } else if (found != jars_.end()) {
+        found->second.start(*start);
     }
     return {};
 }
@@ -286,7 +291,8 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     BJ_TRY_VOID(jar::command_of(message.command));
     const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
     if (fds.size() != kGuestFdCount || known || message.timeout_nanoseconds <= 0 ||
-        message.proc > jar::ProcView::Masked || message.write_execute > jar::WriteExecute::Denied) {
+        message.proc > jar::ProcView::Masked || message.waits > 1 ||
+        message.write_execute > jar::WriteExecute::Denied) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
@@ -304,8 +310,10 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     step = Step::MakeWorkspace;
     BJ_TRY_VOID(make_files(message.jar, resources.host_user, spec));
     step = Step::Clone;
-    BJ_TRY(Jar jar, Jar::launch(message.jar, std::move(spec), Duration(message.timeout_nanoseconds),
-                                std::move(resources), {.nursery = nursery_, .init = init_}));
+    const Duration timeout =
+        message.waits == 1 ? Duration::max() : Duration(message.timeout_nanoseconds);
+    BJ_TRY(Jar jar, Jar::launch(message.jar, std::move(spec), timeout, std::move(resources),
+                                {.nursery = nursery_, .init = init_}));
     users_in_use_.insert(jar.host_user());
     const auto [place, inserted] = jars_.emplace(message.jar, std::move(jar));
     BJ_TRY_VOID(watch(place->second.exit_fd(), tag_of(Source::Exit, message.jar)));

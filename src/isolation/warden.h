@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 #include "isolation/host_message.h"
 #include "isolation/jar.h"
 #include "isolation/scratch.h"
@@ -82,7 +82,7 @@ class Warden {
     Fd signals_;
     Fd init_;      // the program that closes a jar from inside
     Fd template_;  // of workspaces; invalid: they are kept in memory
-    JarCgroups cgroups_;
+    cgroup::JarCgroups cgroups_;
     jar::Nursery nursery_;
     Scratch scratch_;
     std::map<JarId, Jar> jars_;

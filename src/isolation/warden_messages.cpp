@@ -1,6 +1,5 @@
 #include "isolation/warden_messages.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace belljar::isolation {
@@ -56,15 +55,6 @@ Result<LaunchMessage> make_launch(JarId jar, const Launch& launch) {
     message.zygote = launch.zygote;
     BJ_TRY(message.command, jar::to_text(launch.command));
     return message;
-}
-
-Result<jar::HostPath> to_host_path(const std::string& path) {
-    jar::HostPath fixed{};
-    if (path.size() >= fixed.size() || path.find('\0') != std::string::npos) {
-        return fail(ErrorCode::InvalidArgument, "a path is too long");
-    }
-    std::ranges::copy(path, fixed.begin());
-    return fixed;
 }
 
 execution::Limits limits_of(const LaunchMessage& message) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "execution/layer.h"
 #include "execution/limits.h"
 #include "execution/raw_exit.h"
 #include "jar/denial_record.h"
@@ -25,28 +26,15 @@ namespace belljar::isolation {
 
 using JarId = std::uint64_t;
 
+using execution::bit;
 using execution::KillReason;
+using execution::Layer;
 using jar::Command;
 using jar::GuestFd;
 using jar::kGuestFdCount;
 using jar::Packet;
 using jar::Step;
-
-// The layers that hold for every jar of this warden, found out at its start.
-enum class Layer : std::uint32_t {
-    Namespaces = 1U << 0U,
-    UniqueUser = 1U << 1U,
-    NoCapabilities = 1U << 2U,
-    ReadOnlyRoot = 1U << 3U,
-    MemoryLimit = 1U << 4U,
-    ProcessLimit = 1U << 5U,
-    CpuShare = 1U << 6U,
-    Seccomp = 1U << 7U,
-    Landlock = 1U << 8U,
-    DiskQuota = 1U << 9U,
-};
-
-constexpr std::uint32_t bit(Layer layer) { return static_cast<std::uint32_t>(layer); }
+using jar::to_host_path;
 
 // --- server to warden
 
@@ -74,6 +62,7 @@ struct LaunchMessage {
     jar::ProcView proc;
     jar::WriteExecute write_execute;
     std::uint32_t zygote;  // who forks the guest; 0: the command is executed
+    std::uint32_t waits;   // 1: the run begins with a StartMessage, and its clock only then
     jar::CommandText command;
 };
 
@@ -95,6 +84,15 @@ struct KillMessage {
     static constexpr std::uint32_t kType = 3;
     JarId jar;
     KillReason reason;
+};
+
+// Begins the run of a jar that waits; its other limits stay as they were made.
+struct StartMessage {
+    static constexpr std::uint32_t kType = 4;
+    JarId jar;
+    std::int64_t timeout_nanoseconds;
+    std::uint64_t memory_bytes;
+    std::uint32_t cpu_thousandths;
 };
 
 // --- warden to server
@@ -160,8 +158,8 @@ template <typename Message>
     return jar::send_packet(socket, data, fds);
 }
 
-using ServerMessage =
-    std::variant<ConfigureMessage, LaunchMessage, KillMessage, ZygoteMessage, RetireMessage>;
+using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage,
+                                   ZygoteMessage, RetireMessage>;
 using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage,
                                    EndedMessage, ZygoteStateMessage>;
 
@@ -181,7 +179,5 @@ struct Launch {
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);
 [[nodiscard]] execution::Limits limits_of(const LaunchMessage& message);
-// InvalidArgument if the path is too long.
-[[nodiscard]] Result<jar::HostPath> to_host_path(const std::string& path);
 
 }  // namespace belljar::isolation

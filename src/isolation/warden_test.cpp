@@ -14,16 +14,26 @@
 #include <optional>
 
 #include "base/id.h"
-#include "isolation/test_cgroups.h"
+#include "cgroup/test_cgroups.h"
 #include "isolation/test_init.h"
 #include "jar/landlock.h"
 
 namespace belljar::isolation {
 namespace {
 
+using cgroup::becomes_true;
+using cgroup::read_number;
+using cgroup::read_words;
+using cgroup::TestCgroups;
+
 constexpr int kCouldNotStart = 2;
 constexpr int kStopped = 1;
 constexpr std::uint32_t kFirstUser = 1'800'000'000;
+
+bool is_readable(const Fd& fd) {
+    pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) == 1;
+}
 
 // The warden in a process of its own; the test plays the server and the keeper.
 class WardenTest : public testing::Test {
@@ -222,10 +232,135 @@ TEST_F(WardenTest, EnforcesDeadlinesItself) {
     EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
 }
 
+// A jar whose run has not begun, as the tests below use it.
+LaunchMessage waiting_launch(JarId jar, std::vector<std::string> arguments) {
+    execution::Limits limits;
+    limits.timeout = std::chrono::milliseconds(20);
+    limits.cpu = 0.01;
+    LaunchMessage message =
+        make_launch(jar, {.command = {.arguments = std::move(arguments)}, .limits = limits})
+            .value();
+    message.waits = 1;
+    return message;
+}
+
+constexpr StartMessage kStart{.jar = 1,
+                              .timeout_nanoseconds = 150'000'000,
+                              .memory_bytes = 64U << 20U,
+                              .cpu_thousandths = 500};
+
+TEST_F(WardenTest, AJarThatWaitsHasNoClockUntilItIsTold) {
+    get_ready();
+    send_launch(waiting_launch(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    pollfd entry{.fd = server.get(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&entry, 1, 200), 0) << "longer than the time it was made with";
+    ASSERT_TRUE(send_message(server, kStart));
+    const EndedMessage ended = expect_ended(1);
+    EXPECT_EQ(ended.kill_reason, KillReason::Deadline);
+    EXPECT_GE(ended.wall_nanoseconds, 150'000'000U);
+    EXPECT_LT(ended.wall_nanoseconds, 340'000'000U) << "the waiting is no part of the run";
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, ARunBeginsOnce) {
+    get_ready();
+    send_launch(waiting_launch(1, {"/bin/sleep", "1000"}));
+    ASSERT_TRUE(send_message(server, kStart)) << "before it is made: the clock waits for that";
+    expect_started(1);
+    StartMessage later = kStart;
+    later.timeout_nanoseconds = 1'000'000'000'000;
+    ASSERT_TRUE(send_message(server, later));
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
+    ASSERT_TRUE(send_message(server, kStart)) << "a jar that has ended";
+    send_launch(launch_of(2, {"/bin/sh", "-c", "sleep 0.3"}));
+    expect_started(2);
+    StartMessage other = kStart;
+    other.jar = 2;
+    other.timeout_nanoseconds = 1;
+    ASSERT_TRUE(send_message(server, other)) << "a jar that does not wait";
+    EXPECT_EQ(expect_ended(2).kill_reason, KillReason::None);
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, AJarThatWaitsCanBeKilled) {
+    get_ready();
+    send_launch(waiting_launch(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    ASSERT_TRUE(send_message(server, KillMessage{.jar = 1, .reason = KillReason::Cancelled}));
+    ASSERT_TRUE(send_message(server, kStart));
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Cancelled);
+    EXPECT_EQ(stop(), 0);
+}
+
+// 48 MiB are more than the one and less than the other.
+TEST_F(WardenTest, ARunHasTheMemoryThatItsStartSays) {
+    get_ready();
+    if (!holds(Layer::MemoryLimit)) {
+        GTEST_SKIP() << "this host has no memory controller for jars";
+    }
+    const std::string program = "import sys; sys.stdin.read(); len(b'x' * (48 << 20))";
+    for (const auto& [made, started, fits] : {std::tuple{32U, 256U, true}, {256U, 32U, false}}) {
+        Pipe input = make_pipe().value();
+        const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+        std::vector<int> numbers(kGuestFdCount, nothing.get());
+        numbers[0] = input.read_end.get();
+        LaunchMessage message = waiting_launch(1, {"/usr/bin/python3", "-c", program});
+        message.memory_bytes = mebibytes(made).count;
+        ASSERT_TRUE(send_message(server, message, numbers));
+        expect_started(1);
+        StartMessage start = kStart;
+        start.timeout_nanoseconds = 20'000'000'000;
+        start.memory_bytes = mebibytes(started).count;
+        ASSERT_TRUE(send_message(server, start));
+        input.write_end.reset();
+        const EndedMessage ended = expect_ended(1);
+        EXPECT_EQ(ended.exited == 1 && ended.wait_status == 0, fits) << started;
+        const bool ran_out =
+            ended.out_of_memory_kills > 0 || ended.kill_reason == KillReason::Memory;
+        EXPECT_EQ(ran_out, !fits) << started;
+    }
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, TheTimeOnTheProcessorCountsFromTheStart) {
+    get_ready();
+    if (!holds(Layer::CpuShare)) {
+        GTEST_SKIP() << "this host has no processor controller for jars";
+    }
+    Pipe input = make_pipe().value();
+    Pipe output = make_pipe().value();
+    std::vector<int> numbers(kGuestFdCount, output.write_end.get());
+    numbers[0] = input.read_end.get();
+    const std::string program =
+        "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\n"
+        "sys.stdin.read()";
+    ASSERT_TRUE(
+        send_message(server, waiting_launch(1, {"/usr/bin/python3", "-c", program}), numbers));
+    expect_started(1);
+    ASSERT_TRUE(
+        becomes_true([&] { return is_readable(output.read_end); }, std::chrono::minutes(1)));
+    StartMessage start = kStart;
+    start.timeout_nanoseconds = 20'000'000'000;
+    ASSERT_TRUE(send_message(server, start));
+    input.write_end.reset();
+    EXPECT_LT(expect_ended(1).cpu_nanoseconds, 250'000'000U);
+    EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, StopsAtAStartWithoutTime) {
+    get_ready();
+    StartMessage start = kStart;
+    start.timeout_nanoseconds = 0;
+    ASSERT_TRUE(send_message(server, start));
+    EXPECT_EQ(stop(), kStopped);
+}
+
 TEST_F(WardenTest, AServerThatGoesAwayTakesItsJarsWithIt) {
     get_ready();
     send_launch(launch_of(1, {"/bin/sleep", "1000"}));
     expect_started(1);
+    send_launch(waiting_launch(3, {"/bin/sleep", "1000"}));
     send_launch(launch_of(2, {"/bin/sleep", "1000"}));
     EXPECT_EQ(stop(), 0) << "every jar ended and every cgroup is removed";
 }
@@ -316,6 +451,10 @@ TEST_F(WardenTest, RefusesMalformedLaunches) {
         send_launch(message);
         expect_refused(5);
     }
+    message = launch_of(5, {"/bin/true"});
+    message.waits = 2;
+    send_launch(message);
+    expect_refused(5);
     const JarId beyond = JarId{1} << 61U;
     send_launch(launch_of(beyond, {"/bin/true"}));
     expect_refused(beyond);

@@ -14,10 +14,12 @@
 #include <filesystem>
 #include <functional>
 
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 
 namespace belljar::isolation {
 namespace {
+
+using cgroup::becomes_true;
 
 namespace fs = std::filesystem;
 

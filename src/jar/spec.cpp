@@ -1,5 +1,6 @@
 #include "jar/spec.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -18,6 +19,15 @@ std::string_view name_of(Mode mode) {
             return "nested";
     }
     return "nested";
+}
+
+Result<HostPath> to_host_path(const std::string& path) {
+    HostPath fixed{};
+    if (path.size() >= fixed.size() || path.find('\0') != std::string::npos) {
+        return fail(ErrorCode::InvalidArgument, "a path is too long");
+    }
+    std::ranges::copy(path, fixed.begin());
+    return fixed;
 }
 
 Result<void> send_spec(const Fd& socket, const Spec& spec) {

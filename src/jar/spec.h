@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +56,9 @@ enum class GuestKind : std::uint32_t {
 
 // A path on the host, ended by a NUL byte; empty if there is none.
 using HostPath = std::array<char, 512>;
+
+// InvalidArgument if the path is too long.
+[[nodiscard]] Result<HostPath> to_host_path(const std::string& path);
 
 // Fixed size, as it travels.
 struct SpecMessage {

@@ -189,5 +189,14 @@ TEST(Mode, HasTheNamesOfTheConfiguration) {
     EXPECT_EQ(name_of(Mode::Nested), "nested");
 }
 
+TEST(HostPath, HoldsWhatFitsWithItsEnd) {
+    const std::size_t room = HostPath{}.size();
+    EXPECT_STREQ(to_host_path("").value().data(), "");
+    EXPECT_EQ(std::string(to_host_path(std::string(room - 1, 'a')).value().data()).size(),
+              room - 1);
+    EXPECT_FALSE(to_host_path(std::string(room, 'a')));
+    EXPECT_FALSE(to_host_path(std::string("a\0b", 3)));
+}
+
 }  // namespace
 }  // namespace belljar::jar

@@ -50,20 +50,20 @@ Result<void> change_controllers(const std::string& path, char sign, const Names&
     for (const std::string& name : names) {
         text += fmt::format("{}{} ", sign, name);
     }
-    return isolation::write_control(path + "/cgroup.subtree_control", text);
+    return cgroup::write_control(path + "/cgroup.subtree_control", text);
 }
 
 // Our own processes leave the cgroup above for a leaf of the tree.
 Result<void> step_aside(const std::string& tree, const Processes& own) {
-    const Processes held = isolation::list_processes(parent_of(tree));
+    const Processes held = cgroup::list_processes(parent_of(tree));
     const auto is_own = [&own](pid_t process) { return std::ranges::count(own, process) > 0; };
     if (!std::ranges::all_of(held, is_own) || std::ranges::count(held, 0) > 0) {
         return fail(system_error("others are in the same cgroup", EBUSY));
     }
-    BJ_TRY([[maybe_unused]] const Fd made, isolation::make_cgroup(tree + kAside));
+    BJ_TRY([[maybe_unused]] const Fd made, cgroup::make_cgroup(tree + kAside));
     for (const pid_t process : held) {
         const Result<void> moved =
-            isolation::write_control(tree + kAside + "/cgroup.procs", std::to_string(process));
+            cgroup::write_control(tree + kAside + "/cgroup.procs", std::to_string(process));
         if (!moved && moved.error().sys_errno != ESRCH) {  // one that has ended needs no place
             return moved;
         }
@@ -75,12 +75,12 @@ Result<void> step_aside(const std::string& tree, const Processes& own) {
 void step_back(const std::string& tree) {
     for (const std::string& path : {tree, parent_of(tree)}) {
         [[maybe_unused]] const Result<void> changed =
-            change_controllers(path, '-', isolation::read_words(path + "/cgroup.subtree_control"));
+            change_controllers(path, '-', cgroup::read_words(path + "/cgroup.subtree_control"));
     }
-    for (const pid_t process : isolation::list_processes(tree + kAside)) {
+    for (const pid_t process : cgroup::list_processes(tree + kAside)) {
         // One that has ended in the meantime needs no place.
         [[maybe_unused]] const Result<void> moved =
-            isolation::write_control(parent_of(tree) + "/cgroup.procs", std::to_string(process));
+            cgroup::write_control(parent_of(tree) + "/cgroup.procs", std::to_string(process));
     }
 }
 
@@ -89,7 +89,7 @@ bool try_remove_tree(const std::string& tree) {
     const Names children = children_of(tree);
     for (const std::string& child : children) {
         if (::rmdir(child.c_str()) != 0 && child != tree + kAside) {
-            [[maybe_unused]] const bool ended = isolation::kill_processes(child);
+            [[maybe_unused]] const bool ended = cgroup::kill_processes(child);
         }
     }
     if (children == Names{tree + kAside}) {
@@ -99,13 +99,12 @@ bool try_remove_tree(const std::string& tree) {
 }
 
 bool remove_tree(const std::string& tree) {
-    return isolation::becomes_true([&tree] { return try_remove_tree(tree); },
-                                   std::chrono::seconds(5));
+    return cgroup::becomes_true([&tree] { return try_remove_tree(tree); }, std::chrono::seconds(5));
 }
 
 // Those of `wanted` that a tree in `path` would have.
 Names offered(const std::string& path, Names wanted) {
-    const Names offer = isolation::read_words(path + "/cgroup.controllers");
+    const Names offer = cgroup::read_words(path + "/cgroup.controllers");
     std::erase_if(wanted, [&offer](const std::string& name) {
         return std::ranges::find(offer, name) == offer.end();
     });
@@ -131,8 +130,8 @@ Result<void> put_jars_last(const std::string& tree) {
          {tree + "/cpu.weight", "12"},
          {tree + kAside + "/cpu.weight", "10000"}}};
     for (const auto& [file, weight] : weights) {
-        if (isolation::has_control(file)) {
-            BJ_TRY_VOID(isolation::write_control(file, weight));
+        if (cgroup::has_control(file)) {
+            BJ_TRY_VOID(cgroup::write_control(file, weight));
         }
     }
     return {};
@@ -145,15 +144,15 @@ bool may_change(const std::string& path) {
 }
 
 // Makes a subtree whose jars will have the controllers, and gives its lock.
-Result<Fd> make_tree(const std::string& tree, const isolation::Hierarchy& hierarchy,
+Result<Fd> make_tree(const std::string& tree, const cgroup::Hierarchy& hierarchy,
                      const Processes& own) {
     if (hierarchy.unified && !may_change(parent_of(tree))) {
         return fail(system_error("change cgroup"));
     }
-    BJ_TRY(Fd lock, isolation::make_cgroup(tree));
+    BJ_TRY(Fd lock, cgroup::make_cgroup(tree));
     // Another warden may have found it before it was locked, and removes it as stale.
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
-        !isolation::has_control(tree + "/cgroup.procs")) {
+        !cgroup::has_control(tree + "/cgroup.procs")) {
         return fail(system_error("lock cgroup", ENOENT));
     }
     Result<void> ready =
@@ -173,13 +172,13 @@ Result<Fd> make_tree(const std::string& tree, const isolation::Hierarchy& hierar
 bool is_kept_by_systemd(const std::string& path) {
     char mark = 0;
     return ::access("/run/systemd/system", F_OK) == 0 &&
-           isolation::has_control(path + "/memory.max") &&
+           cgroup::has_control(path + "/memory.max") &&
            (::getxattr(path.c_str(), "trusted.delegate", &mark, 1) != 1 || mark != '1');
 }
 
 // Where a tree may be, the best first: in the own cgroup or, for version 2, in the highest that may
 // be changed. That is the top for root, and the cgroup of their service manager for others.
-Names places_for(const isolation::Hierarchy& hierarchy) {
+Names places_for(const cgroup::Hierarchy& hierarchy) {
     const std::string& own = hierarchy.own_directory;
     std::string top = own;
     while (hierarchy.unified && top != hierarchy.mount_point && may_change(parent_of(top))) {
@@ -217,11 +216,11 @@ bool is_stale(const Fd& tree) {
 }  // namespace
 
 CgroupTree CgroupTree::create(const std::vector<pid_t>& own_processes,
-                              const std::vector<isolation::Hierarchy>& layout) {
+                              const std::vector<cgroup::Hierarchy>& layout) {
     CgroupTree tree;
     // A process is in version 2 from birth and joins the others itself.
     for (const bool unified : {true, false}) {
-        for (const isolation::Hierarchy& hierarchy : layout) {
+        for (const cgroup::Hierarchy& hierarchy : layout) {
             if (hierarchy.unified == unified) {
                 tree.add(hierarchy, own_processes);
             }
@@ -230,8 +229,7 @@ CgroupTree CgroupTree::create(const std::vector<pid_t>& own_processes,
     return tree;
 }
 
-void CgroupTree::add(const isolation::Hierarchy& hierarchy,
-                     const std::vector<pid_t>& own_processes) {
+void CgroupTree::add(const cgroup::Hierarchy& hierarchy, const std::vector<pid_t>& own_processes) {
     constexpr int kAttempts = 10;
     for (const std::string& place : places_for(hierarchy)) {
         std::string path;
@@ -263,9 +261,9 @@ Result<void> CgroupTree::remove() {
 
 std::size_t remove_stale_cgroup_trees() {
     std::size_t removed = 0;
-    for (const isolation::Hierarchy& hierarchy : isolation::read_layout()) {
+    for (const cgroup::Hierarchy& hierarchy : cgroup::read_layout()) {
         for (const std::string& path : find_trees(hierarchy.mount_point)) {
-            const Result<Fd> tree = isolation::open_control(path, O_RDONLY | O_DIRECTORY);
+            const Result<Fd> tree = cgroup::open_control(path, O_RDONLY | O_DIRECTORY);
             removed += tree && is_stale(*tree) && remove_tree(path) ? 1U : 0U;
         }
     }

@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 
 namespace belljar::keeper {
 
@@ -18,7 +18,7 @@ class CgroupTree {
     // is left out and named in problems(); what jars lack without it shows in their layers.
     // `own_processes` are moved aside where version 2 demands that inner cgroups hold none.
     static CgroupTree create(const std::vector<pid_t>& own_processes,
-                             const std::vector<isolation::Hierarchy>& layout);
+                             const std::vector<cgroup::Hierarchy>& layout);
 
     // One directory in each hierarchy in use, in the order in which a process joins them.
     [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
@@ -28,7 +28,7 @@ class CgroupTree {
     Result<void> remove();
 
    private:
-    void add(const isolation::Hierarchy& hierarchy, const std::vector<pid_t>& own_processes);
+    void add(const cgroup::Hierarchy& hierarchy, const std::vector<pid_t>& own_processes);
 
     std::vector<std::string> paths_;
     std::vector<Fd> locks_;

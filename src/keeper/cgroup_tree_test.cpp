@@ -17,21 +17,21 @@
 #include <filesystem>
 
 #include "base/id.h"
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 
 namespace belljar::keeper {
 namespace {
 
 namespace fs = std::filesystem;
 
-using isolation::has_control;
-using isolation::Hierarchy;
-using isolation::JarCgroup;
-using isolation::JarCgroups;
-using isolation::open_control;
-using isolation::read_layout;
-using isolation::read_words;
-using isolation::write_control;
+using cgroup::has_control;
+using cgroup::Hierarchy;
+using cgroup::JarCgroup;
+using cgroup::JarCgroups;
+using cgroup::open_control;
+using cgroup::read_layout;
+using cgroup::read_words;
+using cgroup::write_control;
 
 constexpr uid_t kSomebody = 1'900'000'001;
 

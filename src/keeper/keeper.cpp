@@ -130,7 +130,7 @@ class Preparation {
         if (const std::size_t stale = remove_stale_cgroup_trees(); stale > 0) {
             log_.info("removed cgroups of an earlier life", {{"count", std::int64_t(stale)}});
         }
-        cgroups_ = CgroupTree::create(own, isolation::read_layout());
+        cgroups_ = CgroupTree::create(own, cgroup::read_layout());
         for (const std::string& problem : cgroups_.problems()) {
             log_.warning("a cgroup hierarchy could not be used", {{"reason", problem}});
         }

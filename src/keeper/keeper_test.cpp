@@ -17,7 +17,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 #include "isolation/test_init.h"
 #include "isolation/warden_messages.h"
 #include "jar/seqpacket.h"
@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using isolation::becomes_true;
+using cgroup::becomes_true;
+using cgroup::has_control;
+using cgroup::read_words;
 using isolation::bit;
 using isolation::ConfigureMessage;
 using isolation::EndedMessage;
-using isolation::has_control;
 using isolation::KillMessage;
 using isolation::Layer;
-using isolation::read_words;
 using isolation::ReadyMessage;
 using isolation::StartedMessage;
 using isolation::WardenMessage;
@@ -70,9 +70,9 @@ bool become_somebody() {
 // Neither of another user nor in this one can any namespace be made.
 bool lose_namespaces() {
     const std::string map = "0 " + std::to_string(::geteuid()) + " 1";
-    return ::unshare(CLONE_NEWUSER) == 0 && isolation::write_control("/proc/self/uid_map", map) &&
-           isolation::write_control("/proc/sys/user/max_user_namespaces", "0") &&
-           isolation::write_control("/proc/sys/user/max_pid_namespaces", "0");
+    return ::unshare(CLONE_NEWUSER) == 0 && cgroup::write_control("/proc/self/uid_map", map) &&
+           cgroup::write_control("/proc/sys/user/max_user_namespaces", "0") &&
+           cgroup::write_control("/proc/sys/user/max_pid_namespaces", "0");
 }
 
 std::string process_path(pid_t process) { return "/proc/" + std::to_string(process); }
@@ -241,7 +241,7 @@ TEST_F(KeeperTest, SaysModeAndLayersAndEndsWithTheServer) {
                               Layer::ReadOnlyRoot, Layer::Seccomp, Layer::DiskQuota}) {
         EXPECT_TRUE(holds(layer)) << bit(layer);
     }
-    EXPECT_EQ(trees.empty(), isolation::read_layout().empty());
+    EXPECT_EQ(trees.empty(), cgroup::read_layout().empty());
     EXPECT_EQ(stop(), 0);
     EXPECT_EQ(log_text(), "");
 }
@@ -434,7 +434,7 @@ TEST_F(KeeperTest, CleanUpRemovesTheTreesOfTheDead) {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     const pid_t dead = ::fork();
     if (dead == 0) {
-        const CgroupTree tree = CgroupTree::create({::getpid()}, isolation::read_layout());
+        const CgroupTree tree = CgroupTree::create({::getpid()}, cgroup::read_layout());
         for (const std::string& path : tree.paths()) {
             [[maybe_unused]] const Result<void> sent =
                 jar::send_packet(sockets.second, std::as_bytes(std::span(path)), {});
@@ -447,7 +447,7 @@ TEST_F(KeeperTest, CleanUpRemovesTheTreesOfTheDead) {
          packet && !packet->data.empty(); packet = jar::receive_packet(sockets.first)) {
         trees.push_back(packet->data);
     }
-    EXPECT_EQ(trees.empty(), isolation::read_layout().empty());
+    EXPECT_EQ(trees.empty(), cgroup::read_layout().empty());
     EXPECT_EQ(clean_up(Log("keeper", LogLevel::Error)), kFailed)
         << "a keeper that died is no success";
 }

@@ -16,7 +16,7 @@
 #include <fstream>
 #include <functional>
 
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 #include "jar/identity.h"
 #include "jar/seqpacket.h"
 
@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using isolation::read_words;
-using isolation::write_control;
+using cgroup::read_words;
+using cgroup::write_control;
 
 constexpr uid_t kSomebody = 1'900'000'005;
 constexpr int kNotPrepared = 100;

@@ -42,7 +42,8 @@ constexpr std::string_view kExecuteCodeInput = R"({
       }
     },
     "allowed_imports": {"type": "array", "items": {"type": "string"}},
-    "use_container": {"type": "boolean"}
+    "use_container": {"type": "boolean"},
+    "debug": {"type": "boolean", "description": "Tell in debug where the time of the run went."}
   },
   "required": ["code"],
   "additionalProperties": false
@@ -144,7 +145,19 @@ constexpr std::string_view kExecuteCodeOutput = R"({
       },
       "required": ["grade", "tier", "missing"]
     },
-    "execution_time": {"type": "number", "description": "Seconds, as usage.wall_seconds."}
+    "execution_time": {"type": "number", "description": "Seconds, as usage.wall_seconds."},
+    "debug": {
+      "type": "object",
+      "properties": {
+        "admission_milliseconds": {"type": "number"},
+        "jar_milliseconds": {"type": "number"},
+        "run_milliseconds": {"type": "number"},
+        "collect_milliseconds": {"type": "number"},
+        "jar_ready": {"type": "boolean", "description": "Whether a sandbox was waiting already."}
+      },
+      "required": ["admission_milliseconds", "jar_milliseconds", "run_milliseconds",
+                   "collect_milliseconds", "jar_ready"]
+    }
   },
   "required": ["execution_id", "language", "runner", "status", "success", "exit_code", "stdout",
                "stderr", "stdout_truncated", "stderr_truncated", "stdout_bytes", "stderr_bytes",

@@ -13,6 +13,7 @@ using execution::GuestError;
 using execution::Output;
 using execution::ProducedFile;
 using execution::RunResult;
+using execution::Timing;
 using execution::Usage;
 
 json::string text(std::string_view guest_text) { return json::string(make_valid_utf8(guest_text)); }
@@ -65,6 +66,15 @@ json::object to_json(const Usage& usage) {
             {"memory_peak_bytes", usage.memory_peak_bytes},
             {"disk_written_bytes", usage.disk_written_bytes},
             {"processes_peak", usage.processes_peak}};
+}
+
+json::object to_json(const Timing& timing) {
+    const auto milliseconds = [](Duration time) { return to_seconds(time) * 1000.0; };
+    return {{"admission_milliseconds", milliseconds(timing.admission)},
+            {"jar_milliseconds", milliseconds(timing.jar)},
+            {"run_milliseconds", milliseconds(timing.run)},
+            {"collect_milliseconds", milliseconds(timing.collect)},
+            {"jar_ready", timing.jar_ready}};
 }
 
 template <typename T>
@@ -130,6 +140,9 @@ json::object to_json(const RunResult& result) {
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);
+    if (result.debug) {
+        object["debug"] = to_json(*result.debug);
+    }
     return object;
 }
 

@@ -143,6 +143,22 @@ TEST(ResultJson, SaysTheNestedMembers) {
             .value());
 }
 
+TEST(ResultJson, TellsWhereTheTimeWentIfThatIsKnown) {
+    RunResult result;
+    EXPECT_FALSE(to_json(result).contains("debug"));
+    result.debug = execution::Timing{.admission = std::chrono::milliseconds(1),
+                                     .jar = std::chrono::milliseconds(2),
+                                     .run = std::chrono::microseconds(2500),
+                                     .collect = std::chrono::milliseconds(4),
+                                     .jar_ready = true};
+    const json::object debug = to_json(result).at("debug").as_object();
+    EXPECT_DOUBLE_EQ(debug.at("admission_milliseconds").as_double(), 1);
+    EXPECT_DOUBLE_EQ(debug.at("jar_milliseconds").as_double(), 2);
+    EXPECT_DOUBLE_EQ(debug.at("run_milliseconds").as_double(), 2.5);
+    EXPECT_DOUBLE_EQ(debug.at("collect_milliseconds").as_double(), 4);
+    EXPECT_TRUE(debug.at("jar_ready").as_bool());
+}
+
 TEST(ResultJson, IsTheSameAfterParsing) {
     const json::value value = to_json(full_result());
     EXPECT_EQ(to_text(parse_json(to_text(value)).value()), to_text(value));

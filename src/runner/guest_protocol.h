@@ -9,7 +9,8 @@
 
 namespace belljar::runner {
 
-// What the guest's bootstrap program is told: JSON, see guest/python/bootstrap.py.
+// What the guest's bootstrap program is told: JSON, see guest/python/bootstrap.py. It says that it
+// is ready for it with a line break, the first byte of its report.
 [[nodiscard]] std::string encode_guest_request(const execution::RunRequest& request);
 
 // Reads what the bootstrap program reported into result, result_repr, variables and error. The text

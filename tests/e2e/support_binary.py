@@ -36,6 +36,12 @@ def environment(**settings):
     return {**kept, "TMPDIR": str(TEMPORARY), **settings}
 
 
+def service_environment(env=None):
+    """For a server. Jars that wait for a run come and go by themselves, which a test that looks for
+    what was left behind could not tell from that; whoever wants them says so."""
+    return {"BELLJAR_POOL_READY": "0", **(env or environment())}
+
+
 def sanitizer_options():
     """What a build with sanitizers must be told, for surroundings with their own environment."""
     return {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}

@@ -5,7 +5,7 @@ import queue
 import subprocess
 import threading
 
-from support_binary import BINARY, COMMAND_SECONDS, environment
+from support_binary import BINARY, COMMAND_SECONDS, service_environment
 
 MODERN = "2026-07-28"
 LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
@@ -35,7 +35,7 @@ class StdioServer:
     def __init__(self, env=None):
         self.process = subprocess.Popen([str(BINARY), "mcp"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=env or environment())
+                                        env=service_environment(env))
         self.lines = queue.Queue()
         self.log = queue.Queue()
         self.readers = [threading.Thread(target=pass_on, args=pair) for pair in (

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 
-from support_binary import BINARY, COMMAND_SECONDS, environment, wait_until
+from support_binary import BINARY, COMMAND_SECONDS, service_environment, wait_until
 from support_processes import descendants, descriptors
 
 LAST_LINE_OF_GREETING = "Stop it with Ctrl-C."
@@ -40,7 +40,7 @@ class Server:
                    str(self.data_directory), *map(str, options)]
         with open(self.output_file, "wb") as output, open(self.error_file, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=errors, env=env or environment())
+                                            stderr=errors, env=service_environment(env))
         Server.running.append(self)
         try:
             wait_until(self.has_greeted, "the server greets", COMMAND_SECONDS)

@@ -15,7 +15,9 @@ TYPES = {
     "belljar_runs_refused_total": "counter", "belljar_runs_running": "gauge",
     "belljar_runs_waiting": "gauge", "belljar_run_seconds": "histogram",
     "belljar_denials_total": "counter", "belljar_wait_seconds": "histogram",
-    "belljar_admission_refused_total": "counter"}
+    "belljar_admission_refused_total": "counter", "belljar_jars_ready": "gauge",
+    "belljar_jars_taken_total": "counter", "belljar_jars_made_ahead_total": "counter",
+    "belljar_jars_lost_total": "counter"}
 
 
 def read(server):

@@ -16,13 +16,13 @@ LAYERS = [
     ["access"],
     ["engine", "keeper"],
     ["policy", "isolation", "host", "runner", "storage", "outcome", "audit"],
-    ["jar"],
+    ["jar", "cgroup"],
     ["execution", "config"],
     ["base"],
 ]
 DEPTH = {folder: depth for depth, line in enumerate(LAYERS) for folder in line}
 # The privileged process holds nothing that parses what a client sent.
-WARDEN_MAY_USE = {"isolation", "jar", "execution", "base"}
+WARDEN_MAY_USE = {"isolation", "cgroup", "jar", "execution", "base"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 MODULE = re.compile(r"belljar_module\(\s*(\w+)([^)]*)\)")

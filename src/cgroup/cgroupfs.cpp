@@ -1,4 +1,4 @@
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,10 +14,12 @@
 #include <sstream>
 #include <thread>
 
-#include "isolation/warden_messages.h"
+#include "execution/layer.h"
 
-namespace belljar::isolation {
+namespace belljar::cgroup {
 namespace {
+
+using execution::Layer;
 
 constexpr Bytes kFileLimit = mebibytes(1);
 constexpr std::array<std::string_view, 6> kVersionOne{"memory",  "pids",  "cpu",
@@ -49,8 +51,10 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"memory.max", limits.memory.count, Layer::MemoryLimit},
         {"memory.swap.max", 0},
         {"memory.oom.group", 1},
+        // Memory and swap together, so nothing is left for swap; never below that for memory alone,
+        // which may rise.
+        {"memory.memsw.limit_in_bytes", ~0ULL},
         {"memory.limit_in_bytes", limits.memory.count, Layer::MemoryLimit},
-        // Memory and swap together, so nothing is left for swap; never below the one before.
         {"memory.memsw.limit_in_bytes", limits.memory.count},
         {"pids.max", limits.processes, Layer::ProcessLimit},
         {"cpu.weight", share(100, 1, 10000), Layer::CpuShare},
@@ -216,4 +220,4 @@ bool becomes_true(const std::function<bool()>& condition, Duration patience) {
     return true;
 }
 
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

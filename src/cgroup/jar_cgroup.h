@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "isolation/cgroupfs.h"
+#include "cgroup/cgroupfs.h"
 
-namespace belljar::isolation {
+namespace belljar::cgroup {
 
 // The cgroups of one jar: one directory in each hierarchy in use. Made empty, used once, removed.
 class JarCgroup {
@@ -29,6 +29,7 @@ class JarCgroup {
     // Takes the event. False if it was about another: the kernel tells all below the full cgroup.
     [[nodiscard]] bool out_of_memory() const;
 
+    Result<void> change(Bytes memory, double cpu);
     [[nodiscard]] bool populated() const;
     // Ends every process in it. Version 2 does it without waiting for their end; version 1 repeats
     // until none is left, and fails if one does not go within half a second.
@@ -46,6 +47,7 @@ class JarCgroup {
     std::vector<Fd> tasks_;
     Fd unified_;
     Fd oom_event_;
+    execution::Limits limits_;
 };
 
 // The subtrees that the keeper made, one in each hierarchy; jars are made in them.
@@ -66,4 +68,4 @@ class JarCgroups {
     std::optional<uid_t> nursery_user_;
 };
 
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

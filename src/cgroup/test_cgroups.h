@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/id.h"
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 
-namespace belljar::isolation {
+namespace belljar::cgroup {
 
 // What a keeper prepares, for tests: a directory in each hierarchy, in which jars are made. It is
 // locked as a keeper's is, so that nobody takes it for one that was left behind.
@@ -96,4 +96,4 @@ class TestCgroups {
     std::vector<Fd> locks_;
 };
 
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

@@ -1,4 +1,4 @@
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace belljar::isolation {
+namespace belljar::cgroup {
 namespace {
 
 // Readable when memory has run out in the cgroup or above it.
@@ -50,6 +50,15 @@ bool JarCgroup::out_of_memory() const {
                       (used + kNearly > read_number(memory + "limit_in_bytes") ||
                        read_number(memory + "oom_control", "oom_kill") > 0);
            });
+}
+
+Result<void> JarCgroup::change(Bytes memory, double cpu) {
+    limits_.memory = memory;
+    limits_.cpu = cpu;
+    for (const Cgroup& cgroup : cgroups_) {
+        BJ_TRY_VOID(apply_limits(cgroup, limits_));
+    }
+    return {};
 }
 
 bool JarCgroup::populated() const {
@@ -116,6 +125,7 @@ Result<Fd> JarCgroups::make_nursery(uid_t user) {
 
 Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& limits) const {
     JarCgroup made;
+    made.limits_ = limits;
     for (const Cgroup& tree : trees_) {
         if (tree.controls.empty()) {
             continue;  // a jar would have nothing of it
@@ -138,4 +148,4 @@ Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& l
     return made;
 }
 
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

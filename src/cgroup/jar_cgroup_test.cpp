@@ -1,4 +1,4 @@
-#include "isolation/cgroup.h"
+#include "cgroup/jar_cgroup.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,11 +16,14 @@
 #include <optional>
 #include <thread>
 
-#include "isolation/test_cgroups.h"
-#include "isolation/warden_messages.h"
+#include "cgroup/test_cgroups.h"
+#include "execution/layer.h"
 
-namespace belljar::isolation {
+namespace belljar::cgroup {
 namespace {
+
+using execution::bit;
+using execution::Layer;
 
 namespace fs = std::filesystem;
 
@@ -487,4 +490,4 @@ TEST_F(CgroupMemoryTest, ABombNextDoorIsNotOurs) {
 }
 
 }  // namespace
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

@@ -14,7 +14,7 @@
 
 // The cgroup file system: where its hierarchies are, and the files in its directories. Those that
 // are there say what a cgroup can do, in either version.
-namespace belljar::isolation {
+namespace belljar::cgroup {
 
 // One hierarchy and the directory in it that this process belongs to.
 struct Hierarchy {
@@ -74,4 +74,4 @@ void add_usage(const Cgroup& cgroup, CgroupUsage& usage);
 // Asks again and again, for what the kernel does a moment later.
 [[nodiscard]] bool becomes_true(const std::function<bool()>& condition, Duration patience);
 
-}  // namespace belljar::isolation
+}  // namespace belljar::cgroup

@@ -1,0 +1,218 @@
+#include "engine/jar_pool.h"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace belljar::engine {
+namespace {
+
+constexpr std::size_t kMostUnderWay = 2;
+constexpr Duration kLongestMaking = std::chrono::seconds(60);
+// A run that has just taken a jar needs the warden and a processor more than the next jar does.
+constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
+constexpr Duration kFirstPause = std::chrono::milliseconds(100);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
+// A tenth of what runs get. With much less, a jar would be in the way: it could hold a lock of the
+// kernel and not get to run.
+constexpr double kCpuWhileWaiting = 0.05;
+
+execution::Limits while_waiting(execution::Limits limits) {
+    limits.cpu = std::min(limits.cpu, kCpuWhileWaiting);
+    return limits;
+}
+
+}  // namespace
+
+JarPool::JarPool(const asio::any_io_executor& executor, WardenLink& warden, const Options& options,
+                 const Log& log)
+    : executor_(executor),
+      warden_(warden),
+      options_(options),
+      log_(log),
+      tasks_(executor, log),
+      wake_(executor),
+      pause_(kFirstPause) {}
+
+std::size_t JarPool::Shelf::missing() const {
+    return size.wanted() - std::min(size.wanted(), ready.size() + under_way);
+}
+
+void JarPool::open(const runner::Runners& runners) {
+    if (options_.bounds.ready == 0 || closing_ || !shelves_.empty()) {
+        return;
+    }
+    for (const runner::Manifest& manifest : runners.all()) {
+        shelves_.push_back(
+            {.manifest = &manifest, .size = {options_.bounds.ready, options_.bounds.most}});
+    }
+    period_ends_ = Clock::now() + options_.bounds.idle;
+    tasks_.spawn("jar pool", tend());
+}
+
+std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
+                                         const execution::Limits& limits) {
+    const auto shelf = std::ranges::find(shelves_, &manifest, &Shelf::manifest);
+    if (shelf == shelves_.end() || closing_) {
+        return std::nullopt;
+    }
+    if (!fits(limits)) {
+        ++shelf->figures.unfit;
+        return std::nullopt;
+    }
+    if (not_before_ < Clock::now()) {
+        not_before_ = Clock::now() + kRestAfterTake;
+    }
+    wake_.cancel();
+    if (shelf->ready.empty()) {
+        ++shelf->figures.missed;
+        shelf->size.on_miss();
+        return std::nullopt;
+    }
+    LaunchedJar jar = std::move(shelf->ready.front());
+    shelf->ready.pop_front();
+    shelf->size.on_take(shelf->ready.size());
+    if (!warden_.start(jar.id, limits)) {
+        note_loss(*shelf);
+        return std::nullopt;
+    }
+    warden_.on_end(jar.id, nullptr);
+    jar.io.set_limits(limits);
+    ++shelf->figures.taken;
+    pause_ = kFirstPause;
+    return jar;
+}
+
+// What is made with a jar stays as it is. So little memory that the waiting interpreter may have
+// more is for a jar of its own, where the run fails as it should.
+bool JarPool::fits(const execution::Limits& limits) const {
+    const execution::Limits& made = options_.limits;
+    const bool memory = options_.memory_limit == MemoryLimit::Fixed
+                            ? limits.memory == made.memory
+                            : limits.memory >= std::min(made.memory, kReadyJarMemory);
+    return memory && limits.tmp == made.tmp && limits.workspace == made.workspace &&
+           limits.processes == made.processes;
+}
+
+void JarPool::close() {
+    closing_ = true;
+    tasks_.close();
+    wake_.cancel();
+    for (Shelf& shelf : shelves_) {
+        for (const LaunchedJar& jar : shelf.ready) {
+            warden_.on_end(jar.id, [] {});
+        }
+        shelf.ready.clear();
+    }
+}
+
+std::map<std::string, PoolFigures> JarPool::figures() const {
+    std::map<std::string, PoolFigures> figures;
+    for (const Shelf& shelf : shelves_) {
+        PoolFigures& found = figures[shelf.manifest->language];
+        found = shelf.figures;
+        found.ready = shelf.ready.size();
+    }
+    return figures;
+}
+
+Task<void> JarPool::tend() {
+    while (!closing_ && warden_.alive()) {
+        if (Clock::now() >= period_ends_) {
+            end_period();
+        }
+        wake_.expires_at(order_missing());
+        boost::system::error_code ignored;
+        co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+}
+
+void JarPool::end_period() {
+    period_ends_ = Clock::now() + options_.bounds.idle;
+    for (Shelf& shelf : shelves_) {
+        shelf.size.on_period(shelf.ready.size());
+        while (shelf.ready.size() > shelf.size.wanted()) {
+            const isolation::JarId spare = shelf.ready.back().id;
+            warden_.on_end(spare, [] {});
+            warden_.kill(spare, execution::KillReason::Cancelled);
+            shelf.ready.pop_back();
+        }
+    }
+}
+
+TimePoint JarPool::order_missing() {
+    while (Shelf* shelf = neediest()) {
+        if (Clock::now() < not_before_) {
+            return std::min(not_before_, period_ends_);
+        }
+        ++shelf->under_way;
+        ++under_way_;
+        tasks_.spawn("make a jar", make(shelf));
+    }
+    return period_ends_;
+}
+
+// The one that lacks most, if another jar may be ordered at all.
+JarPool::Shelf* JarPool::neediest() {
+    std::size_t held = 0;
+    for (const Shelf& shelf : shelves_) {
+        held += shelf.ready.size() + shelf.under_way;
+    }
+    const bool room = held < options_.bounds.memory.count / kReadyJarMemory.count;
+    const auto most = std::ranges::max_element(shelves_, {}, &Shelf::missing);
+    const bool needed = most != shelves_.end() && most->missing() > 0;
+    return room && needed && under_way_ < kMostUnderWay ? &*most : nullptr;
+}
+
+Task<void> JarPool::make(Shelf* shelf) {
+    const bool made = co_await try_make(shelf);
+    --shelf->under_way;
+    --under_way_;
+    if (!made && !closing_) {
+        note_loss(*shelf);
+    }
+    wake_.cancel();
+}
+
+Task<bool> JarPool::try_make(Shelf* shelf) {
+    using asio::experimental::awaitable_operators::operator||;
+    const Birth birth{.begin = Begin::WhenTold,
+                      .zygote = zygotes_ == nullptr ? 0 : zygotes_->take(*shelf->manifest)};
+    Result<LaunchedJar> jar =
+        launch_jar(executor_, warden_, *shelf->manifest, while_waiting(options_.limits), birth);
+    if (!jar) {
+        co_return false;
+    }
+    warden_.on_end(jar->id, [] {});  // its pipes tell
+    asio::steady_timer deadline(executor_, kLongestMaking);
+    boost::system::error_code ignored;
+    const auto first = co_await (jar->io.await_sign() || deadline.async_wait(asio::redirect_error(
+                                                             asio::use_awaitable, ignored)));
+    if (first.index() != 0 || !std::get<0>(first) || closing_) {
+        warden_.kill(jar->id, execution::KillReason::Cancelled);
+        co_return false;
+    }
+    const isolation::JarId id = jar->id;
+    shelf->ready.push_back(std::move(*jar));
+    ++shelf->figures.made;
+    warden_.on_end(id, [this, shelf, id] { drop(shelf, id); });
+    co_return true;
+}
+
+void JarPool::drop(Shelf* shelf, isolation::JarId id) {
+    std::erase_if(shelf->ready, [id](const LaunchedJar& jar) { return jar.id == id; });
+    note_loss(*shelf);
+    wake_.cancel();
+}
+
+// Jars that keep dying must not keep us busy.
+void JarPool::note_loss(Shelf& shelf) {
+    ++shelf.figures.lost;
+    not_before_ = std::max(not_before_, Clock::now() + pause_);
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    log_.warning("a jar made ahead was lost", {{"language", shelf.manifest->language}});
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "base/task_group.h"
+#include "engine/launched_jar.h"
+#include "engine/pool_size.h"
+#include "engine/run_counters.h"
+#include "engine/zygotes.h"
+#include "execution/limits.h"
+#include "runner/manifest.h"
+
+namespace belljar::engine {
+
+// What a ready jar is taken to hold: about what an interpreter that waits uses, its files included.
+// Only the warden could tell what it really is.
+inline constexpr Bytes kReadyJarMemory = mebibytes(16);
+
+// Jars made before there is a request, each with an interpreter that waits for one. A jar serves
+// one run and is gone, like any other. Made in the background, two at a time, with a small share of
+// the processor; never waited for. On the I/O thread.
+class JarPool {
+   public:
+    struct Bounds {
+        std::size_t ready = 0;  // for each language, without demand; 0: no pool
+        std::size_t most = 16;  // for each language, with demand
+        Duration idle = std::chrono::seconds(30);
+        Bytes memory = mebibytes(256);  // for all together
+    };
+    // Whether a jar's memory limit can be changed once it is made.
+    enum class MemoryLimit { Changeable, Fixed };
+
+    struct Options {
+        Bounds bounds{};
+        execution::Limits limits{};  // those of most runs; jars are made with them
+        MemoryLimit memory_limit = MemoryLimit::Changeable;
+    };
+
+    JarPool(const asio::any_io_executor& executor, WardenLink& warden, const Options& options,
+            const Log& log);
+
+    // Guests are forked from these, where one is ready. They outlive the pool.
+    void fork_from(Zygotes& zygotes) { zygotes_ = &zygotes; }
+    // Begins to make jars for these, which outlive the pool.
+    void open(const runner::Runners& runners);
+    // A jar whose run begins now under these limits, if one is ready that they fit.
+    std::optional<LaunchedJar> take(const runner::Manifest& manifest,
+                                    const execution::Limits& limits);
+    // Makes no more jars and forgets the ready ones, which end with the link to the warden.
+    void close();
+
+    [[nodiscard]] std::map<std::string, PoolFigures> figures() const;  // by language
+
+   private:
+    struct Shelf {
+        const runner::Manifest* manifest = nullptr;
+        PoolSize size;
+        std::list<LaunchedJar> ready{};
+        std::size_t under_way = 0;
+        PoolFigures figures{};
+
+        [[nodiscard]] std::size_t missing() const;
+    };
+
+    [[nodiscard]] bool fits(const execution::Limits& limits) const;
+    Task<void> tend();
+    void end_period();
+    // Returns when there is something to be done next, if nothing happens before.
+    TimePoint order_missing();
+    Shelf* neediest();
+    Task<void> make(Shelf* shelf);
+    Task<bool> try_make(Shelf* shelf);
+    void drop(Shelf* shelf, isolation::JarId id);
+    void note_loss(Shelf& shelf);
+
+    asio::any_io_executor executor_;
+    WardenLink& warden_;
+    Options options_;
+    const Log& log_;
+    Zygotes* zygotes_ = nullptr;
+    TaskGroup tasks_;
+    std::list<Shelf> shelves_;  // tasks hold pointers to them
+    std::size_t under_way_ = 0;
+    asio::steady_timer wake_;
+    TimePoint period_ends_{};
+    TimePoint not_before_{};  // no jar is ordered
+    Duration pause_;          // after the next loss
+    bool closing_ = false;
+};
+
+}  // namespace belljar::engine

@@ -1,0 +1,318 @@
+#include "engine/jar_pool.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+
+namespace belljar::engine {
+namespace {
+
+using isolation::GuestFd;
+using isolation::JarId;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A jar as the warden was asked for it. The test plays warden and guest.
+struct Order {
+    isolation::LaunchMessage message{};
+    std::vector<Fd> fds;
+
+    Fd& fd(GuestFd which) { return fds[static_cast<std::size_t>(which)]; }
+};
+
+class JarPoolTest : public testing::Test {
+   protected:
+    void SetUp() override {
+        ::signal(SIGPIPE, SIG_IGN);
+        asio::co_spawn(context, link.listen(), [](const std::exception_ptr&) {});
+    }
+    void TearDown() override {
+        if (pool) {
+            pool->close();
+        }
+        link.close();
+        orders.clear();
+        settle();
+        ::signal(SIGPIPE, SIG_DFL);
+    }
+
+    void open(JarPool::Bounds bounds,
+              JarPool::MemoryLimit memory = JarPool::MemoryLimit::Changeable) {
+        pool.emplace(context.get_executor(), link,
+                     JarPool::Options{.bounds = bounds, .limits = limits, .memory_limit = memory},
+                     log);
+        pool->open(runners);
+        settle();
+    }
+
+    // Takes what the pool says to the warden: orders of jars are kept, others counted.
+    void settle() {
+        context.restart();
+        context.poll();
+        for (pollfd entry{.fd = warden.get(), .events = POLLIN, .revents = 0};
+             warden.valid() && ::poll(&entry, 1, 0) == 1;) {
+            isolation::Packet packet = jar::receive_packet(warden).value();
+            if (packet.data.empty()) {
+                return;
+            }
+            const auto message = isolation::decode_server_message(packet.data).value();
+            if (const auto* launch = std::get_if<isolation::LaunchMessage>(&message)) {
+                orders.push_back({.message = *launch, .fds = std::move(packet.fds)});
+            } else if (const auto* start = std::get_if<isolation::StartMessage>(&message)) {
+                started.push_back(*start);
+            } else if (const auto* kill = std::get_if<isolation::KillMessage>(&message)) {
+                killed.push_back(kill->jar);
+            }
+        }
+    }
+
+    // Until something holds, which takes as long as the pool's own timers.
+    template <typename Condition>
+    [[nodiscard]] bool becomes(Condition condition) {
+        const TimePoint deadline = Clock::now() + seconds(10);
+        while (!condition() && Clock::now() < deadline) {
+            context.restart();
+            context.run_one_for(milliseconds(5));
+            settle();
+        }
+        return condition();
+    }
+
+    [[nodiscard]] bool gets_orders(std::size_t count) {
+        return becomes([&] { return orders.size() >= count; });
+    }
+
+    // Each jar that was ordered has its interpreter waiting.
+    void give_signs() {
+        for (; signs < orders.size(); ++signs) {
+            ASSERT_TRUE(write_all(orders[signs].fd(GuestFd::Report), "\n"));
+        }
+        settle();
+    }
+
+    void fill(std::size_t count) {
+        ASSERT_TRUE(becomes([&] {
+            give_signs();
+            return figures().ready == count;
+        })) << figures().ready;
+    }
+
+    void end(JarId jar) {
+        for (Order& order : orders) {
+            if (order.message.jar == jar) {
+                order.fds.clear();
+            }
+        }
+        isolation::EndedMessage ended{};
+        ended.jar = jar;
+        ASSERT_TRUE(isolation::send_message(warden, ended));
+        settle();
+    }
+
+    std::optional<LaunchedJar> take() { return pool->take(python, limits); }
+    PoolFigures figures() { return pool->figures()["python"]; }
+
+    asio::io_context context;
+    Log log{"test", LogLevel::Error};
+    jar::SocketPair sockets = jar::make_seqpacket_pair().value();
+    Fd warden = std::move(sockets.second);
+    WardenLink link{context.get_executor(), std::move(sockets.first), log};
+    runner::Runners runners = runner::Runners::create().value();
+    const runner::Manifest& python = *runners.find("python");
+    execution::Limits limits;
+    std::optional<JarPool> pool;
+    std::vector<Order> orders;
+    std::vector<isolation::StartMessage> started;
+    std::vector<JarId> killed;
+    std::size_t signs = 0;
+};
+
+TEST_F(JarPoolTest, MakesJarsThatWaitWithASmallShareOfTheProcessor) {
+    open({.ready = 2});
+    ASSERT_EQ(orders.size(), 2U);
+    for (Order& order : orders) {
+        EXPECT_EQ(order.message.waits, 1U);
+        EXPECT_EQ(order.message.cpu_thousandths, 50U);
+        EXPECT_EQ(order.message.memory_bytes, limits.memory.count);
+    }
+    EXPECT_EQ(figures().ready, 0U) << "their interpreters have not said a word";
+    EXPECT_FALSE(take());
+    fill(4);
+    EXPECT_EQ(figures().made, 4U);
+    EXPECT_EQ(figures().missed, 1U);
+}
+
+TEST_F(JarPoolTest, WithNoneToBeReadyThereIsNoPool) {
+    open({.ready = 0});
+    EXPECT_TRUE(orders.empty());
+    EXPECT_FALSE(take());
+    EXPECT_TRUE(pool->figures().empty());
+}
+
+TEST_F(JarPoolTest, NothingIsTakenBeforeItIsOpened) {
+    pool.emplace(context.get_executor(), link, JarPool::Options{.bounds = {.ready = 2}}, log);
+    EXPECT_FALSE(take());
+    settle();
+    EXPECT_TRUE(orders.empty());
+}
+
+TEST_F(JarPoolTest, AJarIsTakenOnceAndReplaced) {
+    open({.ready = 2});
+    fill(2);
+    limits.timeout = seconds(3);
+    limits.memory = mebibytes(1024);
+    const std::optional<LaunchedJar> first = take();
+    const std::optional<LaunchedJar> second = take();
+    ASSERT_TRUE(first && second);
+    EXPECT_NE(first->id, second->id);
+    EXPECT_EQ(first->begin, Begin::WhenTold);
+    settle();
+    ASSERT_EQ(started.size(), 2U);
+    EXPECT_EQ(started[0].jar, first->id);
+    EXPECT_EQ(started[0].timeout_nanoseconds, 3'000'000'000);
+    EXPECT_EQ(started[0].memory_bytes, mebibytes(1024).count);
+    EXPECT_EQ(started[0].cpu_thousandths, 500U);
+    EXPECT_FALSE(take());
+    EXPECT_EQ(figures().taken, 2U);
+    EXPECT_EQ(figures().missed, 1U);
+    end(first->id);
+    fill(4);
+    EXPECT_EQ(orders.size(), 6U) << "twice as many from now on";
+    EXPECT_EQ(figures().lost, 0U) << "it was taken";
+}
+
+TEST_F(JarPoolTest, MakesTwoAtATime) {
+    open({.ready = 5});
+    EXPECT_EQ(orders.size(), 2U);
+    ASSERT_TRUE(write_all(orders[0].fd(GuestFd::Report), "\n"));
+    settle();
+    settle();
+    EXPECT_EQ(orders.size(), 3U);
+}
+
+TEST_F(JarPoolTest, AJarServesOnlyPlansThatItFits) {
+    open({.ready = 2});
+    fill(2);
+    execution::Limits other = limits;
+    other.tmp = mebibytes(1);
+    EXPECT_FALSE(pool->take(python, other));
+    other = limits;
+    other.workspace = mebibytes(1);
+    EXPECT_FALSE(pool->take(python, other));
+    other = limits;
+    other.processes = 1;
+    EXPECT_FALSE(pool->take(python, other));
+    other = limits;
+    other.memory = mebibytes(15);
+    EXPECT_FALSE(pool->take(python, other)) << "the interpreter may have more already";
+    EXPECT_EQ(figures().unfit, 4U);
+    EXPECT_EQ(figures().missed, 0U);
+    EXPECT_EQ(figures().ready, 2U);
+    other.memory = kReadyJarMemory;
+    EXPECT_TRUE(pool->take(python, other));
+    const runner::Manifest stranger;
+    EXPECT_FALSE(pool->take(stranger, limits));
+}
+
+TEST_F(JarPoolTest, WhereMemoryIsFixedItMustBeTheSame) {
+    open({.ready = 2}, JarPool::MemoryLimit::Fixed);
+    fill(2);
+    execution::Limits other = limits;
+    other.memory = mebibytes(512);
+    EXPECT_FALSE(pool->take(python, other));
+    EXPECT_TRUE(take());
+}
+
+TEST_F(JarPoolTest, StaysWithinItsMemory) {
+    open({.ready = 8, .memory = mebibytes(3 * 16 + 15)});
+    fill(3);
+    settle();
+    EXPECT_EQ(orders.size(), 3U);
+    EXPECT_TRUE(take());
+    EXPECT_TRUE(gets_orders(4));
+}
+
+TEST_F(JarPoolTest, ShrinksWhenThereIsAlwaysOneToSpare) {
+    open({.ready = 1, .idle = milliseconds(20)});
+    EXPECT_FALSE(take());
+    fill(2);
+    EXPECT_TRUE(becomes([&] { return figures().ready == 1; }));
+    EXPECT_EQ(killed.size(), 1U);
+    end(killed.front());
+    EXPECT_EQ(figures().lost, 0U);
+    const TimePoint later = Clock::now() + milliseconds(100);
+    EXPECT_TRUE(becomes([&] { return Clock::now() > later; }));
+    EXPECT_EQ(figures().ready, 1U);
+    EXPECT_EQ(orders.size(), 2U) << "none was made in its place";
+}
+
+TEST_F(JarPoolTest, AJarThatDiesWhileItWaitsIsReplacedAfterAPause) {
+    open({.ready = 1});
+    fill(1);
+    for (std::size_t deaths = 1; deaths <= 3; ++deaths) {
+        const TimePoint died = Clock::now();
+        end(orders.back().message.jar);
+        EXPECT_EQ(figures().ready, 0U);
+        EXPECT_EQ(figures().lost, deaths);
+        EXPECT_TRUE(gets_orders(deaths + 1));
+        EXPECT_GE(Clock::now() - died, milliseconds(50) * (1U << deaths)) << "longer each time";
+        fill(1);
+    }
+    ASSERT_TRUE(take());
+    ASSERT_TRUE(gets_orders(5));
+    fill(1);
+    const TimePoint died = Clock::now();
+    end(orders.back().message.jar);
+    EXPECT_TRUE(gets_orders(6));
+    EXPECT_LT(Clock::now() - died, milliseconds(800)) << "one was of use in between";
+}
+
+TEST_F(JarPoolTest, AJarThatCannotBeMadeIsTriedAgainAfterAPause) {
+    open({.ready = 1});
+    testing::internal::CaptureStderr();
+    const TimePoint failed = Clock::now();
+    orders[0].fds.clear();
+    ASSERT_TRUE(isolation::send_message(
+        warden,
+        isolation::FailedMessage{
+            .jar = orders[0].message.jar, .step = jar::Step::MountProc, .sys_errno = EPERM}));
+    signs = 1;
+    EXPECT_TRUE(gets_orders(2));
+    testing::internal::GetCapturedStderr();
+    EXPECT_GE(Clock::now() - failed, milliseconds(100));
+    EXPECT_EQ(figures().lost, 1U);
+    fill(1);
+}
+
+TEST_F(JarPoolTest, LosingTheWardenEndsIt) {
+    open({.ready = 3});
+    fill(3);
+    orders.clear();
+    warden.reset();
+    settle();
+    EXPECT_EQ(figures().ready, 0U);
+    EXPECT_FALSE(take());
+    context.restart();
+    EXPECT_EQ(context.run_for(milliseconds(300)), 0U) << "nothing is left to do";
+}
+
+TEST_F(JarPoolTest, ClosingForgetsWhatIsReadyAndMakesNoMore) {
+    open({.ready = 3});
+    give_signs();
+    settle();
+    pool->close();
+    EXPECT_EQ(figures().ready, 0U);
+    EXPECT_FALSE(take());
+    link.close();
+    orders.clear();
+    warden.reset();
+    context.restart();
+    context.run_for(seconds(5));
+    EXPECT_TRUE(context.stopped()) << "every task has ended";
+}
+
+}  // namespace
+}  // namespace belljar::engine
