@@ -1,0 +1,135 @@
+"""Guests that are forked from a warm interpreter: fresh, and like those that start their own."""
+
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+from support_binary import environment, run_code, wait_until
+from support_processes import descendants, status_of
+
+FORKED = "import os\nos.getppid()"  # 0: its parent is outside of the jar
+CAPABILITIES = (1 << 18) | (1 << 19) | (1 << 21)  # chroot, ptrace, admin
+
+
+def zygotes(server):
+    """Python processes that are none of a jar's: children of the warden without a jar's init."""
+    parents = {one.pid for one in descendants(server.pid) if one.name == "belljar-warden"}
+    return [one for one in descendants(server.pid)
+            if one.parent in parents and one.name.startswith("python")]
+
+
+@pytest.fixture
+def warm_server(own_server):
+    server = own_server("--auth", "none", env=environment())
+    wait_until(lambda: server.execute(FORKED)["result"] == 0, "guests are forked", 60)
+    return server
+
+
+def test_guests_share_what_was_there_and_no_chance(warm_server):
+    code = "import random, secrets, uuid\n[hash('x'), random.random(), secrets.token_hex(8), " \
+           "str(uuid.uuid4()), id(random) > 0]"
+    one, other = (warm_server.execute(code)["result"] for _ in range(2))
+    assert one[0] == other[0]
+    assert all(first != second for first, second in zip(one[1:4], other[1:4], strict=True))
+
+
+def test_a_guest_sees_nothing_of_another(warm_server):
+    code = """
+import builtins, os, sys, random
+found = [hasattr(builtins, "mark"), "mark" in sys.modules, hasattr(random, "mark"),
+         os.path.exists("/tmp/mark"), "MARK" in os.environ]
+builtins.mark = random.mark = 1
+sys.modules["mark"] = sys
+os.environ["MARK"] = "1"
+open("/tmp/mark", "w").close()
+found"""
+    assert [warm_server.execute(code)["result"] for _ in range(2)] == [[False] * 5] * 2
+
+
+def test_it_reads_what_it_is_given(warm_server):
+    record = warm_server.execute("print(input(), input())", stdin="one\ntwo\n")
+    assert record["stdout"] == "one two\n"
+
+
+# What a program shows of how its interpreter begins and ends.
+HABITS = {
+    "exit functions": "import atexit\natexit.register(print, 'bye')",
+    "a file that nobody closes": "file = open(1, 'w', closefd=False)\nfile.write('text')",
+    "finalizers": "class Noisy:\n    def __del__(self): print('gone')\nnoisy = Noisy()",
+    "a thread that goes on": "import threading, time\ndef work():\n    time.sleep(0.2)\n"
+                             "    print('done')\nthreading.Thread(target=work).start()",
+    "a daemon that does not": "import threading, time\n"
+                              "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    "a broken pipe": "import os\nreader, writer = os.pipe()\nos.close(reader)\n"
+                     "try:\n    os.write(writer, b'x')\nexcept BrokenPipeError as error:\n"
+                     "    print(error)",
+    "an exit code": "import sys\nsys.exit(7)",
+    "a text as exit code": "import sys\nsys.exit('no')",
+    "an exception": "1/0",
+    "an abort": "import os\nos.abort()",
+    "a signal to itself": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "an interrupt": "import os, signal\nos.kill(os.getpid(), signal.SIGINT)",
+    "subprocesses": "import subprocess\n"
+                    "print(subprocess.run(['/bin/echo', 'hi'], capture_output=True).stdout)",
+    "a pool of processes": "import multiprocessing\ndef square(x): return x * x\n"
+                           "with multiprocessing.Pool(2) as pool:\n    print(pool.map(square, [2, 3]))",
+    "an event loop": "import asyncio\nasync def f(): return 6*7\nprint(asyncio.run(f()))",
+    "itself": "import os, sys\nprint(os.getuid(), os.getcwd(), sys.argv, sys.flags.isolated, "
+              "sorted(os.environ), os.listdir('/proc/self/fd'), __name__, __file__)",
+    "its limits": "import resource\nprint([resource.getrlimit(number) for number in range(16)])",
+    "its signals": "import signal\nprint([str(signal.getsignal(n)) for n in (2, 13, 15, 17, 25)], "
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, []))",
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_it_begins_and_ends_like_any_interpreter(warm_server, habit):
+    forked = warm_server.execute(HABITS[habit])
+    expected = json.loads(run_code(HABITS[habit], "--json").stdout)
+    for name in ("status", "exit_code", "stdout", "stderr", "signal", "variables"):
+        assert forked.get(name) == expected.get(name), name
+
+
+def test_a_zygote_that_dies_is_replaced(warm_server):
+    (first,) = zygotes(warm_server)
+    os.kill(first.pid, signal.SIGKILL)
+    assert warm_server.execute("print(1)")["stdout"] == "1\n"
+
+    def replaced():
+        return [one for one in zygotes(warm_server) if one.pid != first.pid]
+
+    wait_until(replaced, "another zygote", 60)
+    wait_until(lambda: warm_server.execute(FORKED)["result"] == 0, "guests are forked again", 60)
+
+
+def test_a_zygote_has_no_rights_on_the_host(warm_server):
+    (one,) = zygotes(warm_server)
+    status = status_of(one.pid)
+    assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == CAPABILITIES
+    assert status["NoNewPrivs"] == "1"
+    assert int(status["Uid"].split()[0]) > 65535
+    for kind in ("user", "mnt", "net", "ipc", "uts"):
+        own = os.readlink(f"/proc/{one.pid}/ns/{kind}")
+        assert own != os.readlink(f"/proc/self/ns/{kind}"), kind
+    root = pathlib.Path(f"/proc/{one.pid}/root")
+    assert sorted(os.listdir(root / "workspace")) == sorted(os.listdir(root / "proc")) == []
+    assert not (root / "root").exists()
+
+
+def test_nobody_in_a_jar_reaches_the_zygote(warm_server):
+    (one,) = zygotes(warm_server)
+    code = f"""
+import os, signal
+refused = []
+for attempt in (lambda: os.kill({one.pid}, 0), lambda: os.kill(os.getppid() or {one.pid}, 9),
+                lambda: open("/proc/{one.pid}/maps")):
+    try:
+        attempt()
+    except OSError as error:
+        refused.append(error.errno)
+refused"""
+    assert warm_server.execute(code)["result"] == [3, 3, 2]
+    assert [other.pid for other in zygotes(warm_server)] == [one.pid]
