@@ -80,7 +80,8 @@ def user_of(pid):
     return int(status_of(pid)["Uid"].split()[0])
 
 
-FIRST_JAR_USER = 2_000_000_000  # isolation.uid_base
+NURSERY_USER = 2_000_000_000  # isolation.uid_base; also that of zygotes
+FIRST_JAR_USER = NURSERY_USER + 1
 
 
 def guests_of(ancestor=None):

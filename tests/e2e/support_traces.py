@@ -5,7 +5,7 @@ import pathlib
 import re
 
 from support_binary import TEMPORARY, wait_until
-from support_processes import (FIRST_JAR_USER, all_processes, descendants, descriptors,
+from support_processes import (NURSERY_USER, all_processes, descendants, descriptors,
                                network_namespaces)
 
 TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
@@ -110,7 +110,7 @@ def temporary_files():
             except OSError:
                 continue
             # A directory of the server's user may be the data directory of another server.
-            lowest = FIRST_JAR_USER if entry.is_dir(follow_symlinks=False) else FIRST_JAR_USER - 1
+            lowest = NURSERY_USER if entry.is_dir(follow_symlinks=False) else NURSERY_USER - 1
             if owner >= lowest or MADE_BY_WARDENS.fullmatch(entry.name):
                 found.add(entry.path)
     return found
