@@ -158,6 +158,25 @@ Result<void> end_descendants(const std::vector<pid_t>& spared) {
     return end_children({.spared = spared, .ask_until = Clock::now() + kTimeToEndItself});
 }
 
+Result<void> end_and_reap_descendants() {
+    const TimePoint give_up = Clock::now() + kPatience;
+    const std::string self = directory_of(::getpid()) + "/task/" + std::to_string(::getpid());
+    while (true) {
+        BJ_TRY(const Processes children, read_children(self));
+        if (children.empty()) {
+            return {};
+        }
+        if (Clock::now() > give_up) {
+            return fail(system_error("end every process", ETIMEDOUT));
+        }
+        for (const pid_t child : children) {
+            ::kill(child, SIGKILL);
+            ::waitpid(child, nullptr, WNOHANG | __WALL);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 Result<void> end_processes_of(uid_t user) {
     if (user == 0) {
         return fail(ErrorCode::InvalidArgument, "no jar has the id of root");

@@ -25,6 +25,10 @@ enum class Everybody {
 // time to end its jar itself.
 [[nodiscard]] Result<void> end_descendants(const std::vector<pid_t>& spared);
 
+// Ends every descendant where namespaces do it, and reaps each at once: an init cannot end before
+// its guest is reaped. The caller is a child subreaper.
+[[nodiscard]] Result<void> end_and_reap_descendants();
+
 // Ends whatever runs as `user`, an id that one jar alone has, and that the caller may take.
 [[nodiscard]] Result<void> end_processes_of(uid_t user);
 

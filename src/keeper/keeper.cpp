@@ -216,11 +216,13 @@ Result<UserIds> ids_for(Mode mode, const ConfigureMessage& configuration, pid_t 
 
 // Until the warden has ended, and then everything that it leaves: its jars die with it, but where
 // they have no pid namespace, not what the guests in them started. Returns the exit code.
-int wait_for(pid_t warden, const Log& log) {
+int wait_for(pid_t warden, Mode mode, const Log& log) {
     int status = 0;
     while (::waitpid(warden, &status, 0) < 0 && errno == EINTR) {
     }
-    if (const Result<void> ended = jar::end_descendants({}); !ended) {
+    const Result<void> ended =
+        mode == Mode::Nested ? jar::end_descendants({}) : jar::end_and_reap_descendants();
+    if (!ended) {
         log.error("processes are left", {{"reason", ended.error().describe()}});
         return kFailed;
     }
@@ -273,7 +275,7 @@ Result<int> prepare_and_wait(Fd server, const Options& options, const Log& log) 
         ::kill(warden, SIGKILL);
     }
     // Our end of the socket stays open: its end tells the warden that we have died.
-    const int code = wait_for(warden, log);
+    const int code = wait_for(warden, mode, log);
     BJ_TRY_VOID(preparation.cgroups().remove());
     return code;
 }

@@ -91,13 +91,16 @@ def inode_of(descriptor):
 
 
 def owners_of(pid):
-    """Whose the namespaces are: for each, "host" or "jar" by the user namespace that owns it."""
-    host, found = os.stat("/proc/self/ns/user").st_ino, {}
+    """Whose the namespaces are: "host", "jar" or, between them, "nursery", by the user namespace
+    that owns each."""
+    names = {os.stat("/proc/self/ns/user").st_ino: "host",
+             os.stat(f"/proc/{pid}/ns/user").st_ino: "jar"}
+    found = {}
     for name in NAMESPACES:
         descriptor = os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY)
         request = NS_GET_PARENT if name == "user" else NS_GET_USERNS
         owner = fcntl.ioctl(descriptor, request)
-        found[name] = "host" if inode_of(owner) == host else "jar"
+        found[name] = names.get(inode_of(owner), "nursery")
         os.close(owner)
         os.close(descriptor)
     return found

@@ -8,7 +8,7 @@ import pytest
 
 import test_metrics
 from support_binary import ROOT, environment, wait_until
-from support_processes import guests_of, user_of
+from support_processes import descendants, guests_of, user_of
 from support_traces import Traces, wait_until_gone
 
 READY = 2
@@ -154,7 +154,7 @@ def test_a_killed_jar_is_replaced(pool_server):
     assert pool_server.execute("6*7")["result"] == 42
     await_ready(pool_server)
     assert not {guest.pid for guest in guests_of(pool_server.pid)} & {one.pid for one in killed}
-    inits = {guest.parent for guest in guests_of(pool_server.pid)}
+    inits = {one.pid for one in descendants(pool_server.pid) if one.name == "belljar-jar"}
     for init in inits:
         os.kill(init, signal.SIGKILL)
     wait_until(lambda: lost(pool_server) == READY + len(inits), "these too")

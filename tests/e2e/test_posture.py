@@ -161,9 +161,9 @@ def test_every_thread_is_in_the_jars_namespaces(jar):
         assert namespaces_of(pid, thread) == expected, role
 
 
-def test_namespaces_belong_to_the_hosts_root(jar, found):
-    assert creator_of_user_namespace(jar.init.pid) == 0
-    assert set(found["guest"]["namespace_owners"].values()) == {"host"}
+def test_namespaces_belong_to_the_nursery(jar, found):
+    assert creator_of_user_namespace(jar.init.pid) == jar.user
+    assert set(found["guest"]["namespace_owners"].values()) == {"nursery"}
 
 
 def test_two_jars_share_no_user_and_no_namespace(jars):

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from support_binary import belljar, environment
+from support_binary import belljar, environment, wait_until
 from support_processes import descendants, status_of
 
 NO_CAPABILITY = "0000000000000000"
@@ -102,9 +102,10 @@ def test_warden_and_keeper_are_root(server, name):
     assert status_of(server.helper(name))["Uid"].split() == ["0"] * 4
 
 
-def test_idle_server_is_three_processes(server):
-    names = sorted(one.name for one in descendants(server.pid))
-    assert names == ["belljar-keeper", "belljar-warden"]
+def test_idle_server_is_five_processes(server):
+    expected = ["belljar-keeper", "belljar-nursery", "belljar-warden", "python3"]
+    wait_until(lambda: sorted(one.name for one in descendants(server.pid)) == expected,
+               "only the zygote is left besides them")
 
 
 def test_warden_inherits_no_secret(server):
