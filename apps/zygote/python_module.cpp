@@ -62,4 +62,5 @@ PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): the interpreter looks for this name
 PyMODINIT_FUNC PyInit_belljar_zygote() { return PyModule_Create(&definition); }

@@ -121,14 +121,14 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
     if (std::optional<LaunchedJar> ready = pool_.take(*manifest, plan.limits)) {
-        Result<RunResult> result = co_await run_once(plan, manifest, std::move(*ready),
+        Result<RunResult> result = co_await run_once(&plan, manifest, std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
     }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
                                                  {.begin = Begin::AtOnce, .zygote = zygote}));
-        Result<RunResult> result = co_await run_once(plan, manifest, std::move(forked),
+        Result<RunResult> result = co_await run_once(&plan, manifest, std::move(forked),
                                                      cancellation, {.on_output = live.on_output});
         if (result || cancellation->requested()) {
             co_return result;
@@ -137,12 +137,12 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
         log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
     }
     BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits, {}));
-    Result<RunResult> result =
-        co_await run_once(plan, manifest, std::move(jar), std::move(cancellation), std::move(live));
+    Result<RunResult> result = co_await run_once(&plan, manifest, std::move(jar),
+                                                 std::move(cancellation), std::move(live));
     co_return result;
 }
 
-Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Manifest* manifest,
+Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Manifest* manifest,
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
@@ -150,15 +150,15 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Mani
     const TimePoint begun = Clock::now();
     GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
-        io.keep_in(options_.outputs.store->record(execution_id, plan.limits.output_file));
+        io.keep_in(options_.outputs.store->record(execution_id, plan->limits.output_file));
     }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
-    const TimePoint give_up = begun + plan.limits.timeout + kWardenGrace;
-    GuestInput input{.request = runner::encode_guest_request(plan.request),
-                     .stdin_text = plan.request.stdin_text};
+    const TimePoint give_up = begun + plan->limits.timeout + kWardenGrace;
+    GuestInput input{.request = runner::encode_guest_request(plan->request),
+                     .stdin_text = plan->request.stdin_text};
     Result<RawExit> exit =
         co_await (warden_.wait(jar.id, give_up) && io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);
@@ -172,8 +172,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan& plan, const runner::Mani
                      .full_output = publish_output(io, execution_id),
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
-    outcome::judge(*exit, plan.limits, result);
-    if (plan.request.debug) {
+    outcome::judge(*exit, plan->limits, result);
+    if (plan->request.debug) {
         result.debug = timing_of(begun, jar, *exit);
     }
     co_return result;
@@ -233,7 +233,7 @@ void Engine::start_zygotes() {
         return;
     }
     zygotes_.emplace(executor_, warden_, log_, *options_.zygotes,
-                     [this](const runner::Manifest& manifest, std::uint32_t zygote) {
+                     [this](const runner::Manifest* manifest, std::uint32_t zygote) {
                          return test_jar(manifest, zygote);
                      });
     zygotes_->start(runners_.all());
@@ -267,24 +267,24 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
     return plan;
 }
 
-Task<Result<void>> Engine::test_jar(const runner::Manifest& manifest, std::uint32_t zygote) {
-    const RunPlan plan = plan_trial(manifest);
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, manifest, plan.limits,
+Task<Result<void>> Engine::test_jar(const runner::Manifest* manifest, std::uint32_t zygote) {
+    const RunPlan plan = plan_trial(*manifest);
+    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
                                           {.begin = Begin::AtOnce, .zygote = zygote}));
-    Result<RunResult> result = co_await run_once(plan, &manifest, std::move(jar),
+    Result<RunResult> result = co_await run_once(&plan, manifest, std::move(jar),
                                                  std::make_shared<Cancellation>(), LiveStreams{});
     BJ_CO_TRY_VOID(result);
     if (!result->success() || result->result_repr.value_or("").size() < 2) {
-        co_return fail(ErrorCode::Unavailable, failure_of_trial(manifest, *result));
+        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, *result));
     }
     const std::string& shown = *result->result_repr;
-    versions_[manifest.language] = shown.substr(1, shown.size() - 2);  // without the quotes
+    versions_[manifest->language] = shown.substr(1, shown.size() - 2);  // without the quotes
     co_return Result<void>{};
 }
 
 Task<Result<void>> Engine::test_jars() {
     for (const runner::Manifest& manifest : runners_.all()) {
-        BJ_CO_TRY_VOID(co_await test_jar(manifest, 0));
+        BJ_CO_TRY_VOID(co_await test_jar(&manifest, 0));
     }
     co_return Result<void>{};
 }

@@ -72,14 +72,14 @@ class Engine final : public Executor {
     // Keeps interpreters warm, from which guests are forked.
     void start_zygotes();
     Task<Result<void>> test_jars();
-    Task<Result<void>> test_jar(const runner::Manifest& manifest, std::uint32_t zygote);
+    Task<Result<void>> test_jar(const runner::Manifest* manifest, std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
                                                   const runner::Manifest* manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
-    Task<Result<execution::RunResult>> run_once(const execution::RunPlan& plan,
+    Task<Result<execution::RunResult>> run_once(const execution::RunPlan* plan,
                                                 const runner::Manifest* manifest, LaunchedJar jar,
                                                 CancellationPtr cancellation, LiveStreams live);
     std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);

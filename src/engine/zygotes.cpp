@@ -79,7 +79,7 @@ void Zygotes::begin_later(Slot& slot) {
 void Zygotes::on_state(std::uint32_t zygote, bool ready) {
     for (Slot& slot : slots_) {
         if (slot.coming == zygote && ready) {
-            asio::co_spawn(executor_, try_out(slot, zygote), asio::detached);
+            asio::co_spawn(executor_, try_out(&slot, zygote), asio::detached);
         } else if (slot.coming == zygote || slot.current == zygote) {
             (slot.coming == zygote ? slot.coming : slot.current) = 0;
             log_.warning("a zygote is gone", {{"language", slot.manifest->language}});
@@ -88,24 +88,24 @@ void Zygotes::on_state(std::uint32_t zygote, bool ready) {
     }
 }
 
-Task<void> Zygotes::try_out(Slot& slot, std::uint32_t zygote) {
-    const Result<void> tried = co_await trial_(*slot.manifest, zygote);
-    if (slot.coming != zygote || !warden_.alive()) {
+Task<void> Zygotes::try_out(Slot* slot, std::uint32_t zygote) {
+    const Result<void> tried = co_await trial_(slot->manifest, zygote);
+    if (slot->coming != zygote || !warden_.alive()) {
         co_return;
     }
     if (!tried) {
         log_.error("guests of a zygote are not used",
-                   {{"language", slot.manifest->language}, {"reason", tried.error().describe()}});
+                   {{"language", slot->manifest->language}, {"reason", tried.error().describe()}});
         warden_.retire_zygote(zygote);  // its end brings the next one
         co_return;
     }
-    const std::uint32_t old = std::exchange(slot.current, std::exchange(slot.coming, 0));
+    const std::uint32_t old = std::exchange(slot->current, std::exchange(slot->coming, 0));
     if (old != 0) {
         warden_.retire_zygote(old);
     }
-    slot.forks = 0;
-    slot.since = Clock::now();
-    slot.pause = {};
+    slot->forks = 0;
+    slot->since = Clock::now();
+    slot->pause = {};
 }
 
 }  // namespace belljar::engine

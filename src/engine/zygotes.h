@@ -25,7 +25,7 @@ class Zygotes {
     };
 
     // Whether a guest that this zygote forks is in a jar that holds.
-    using Trial = std::function<Task<Result<void>>(const runner::Manifest&, std::uint32_t)>;
+    using Trial = std::function<Task<Result<void>>(const runner::Manifest*, std::uint32_t)>;
 
     // Borrows the link and the manifests.
     Zygotes(const asio::any_io_executor& executor, WardenLink& warden, const Log& log,
@@ -49,7 +49,7 @@ class Zygotes {
     void begin(Slot& slot);
     void begin_later(Slot& slot);
     void on_state(std::uint32_t zygote, bool ready);
-    Task<void> try_out(Slot& slot, std::uint32_t zygote);
+    Task<void> try_out(Slot* slot, std::uint32_t zygote);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;

@@ -25,7 +25,7 @@ class ZygotesTest : public testing::Test {
     void start(Zygotes::Lifetime lifetime) {
         zygotes.emplace(
             context.get_executor(), link, log, lifetime,
-            [this](const runner::Manifest&, std::uint32_t zygote) { return try_out(zygote); });
+            [this](const runner::Manifest*, std::uint32_t zygote) { return try_out(zygote); });
         zygotes->start(runners.all());
         settle();
     }

@@ -62,7 +62,8 @@ HABITS = {
     "a thread that goes on": "import threading, time\ndef work():\n    time.sleep(0.2)\n"
                              "    print('done')\nthreading.Thread(target=work).start()",
     "a daemon that does not": "import threading, time\n"
-                              "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+                              "threading.Thread(target=time.sleep, args=(60,),"
+                              " daemon=True).start()",
     "a broken pipe": "import os\nreader, writer = os.pipe()\nos.close(reader)\n"
                      "try:\n    os.write(writer, b'x')\nexcept BrokenPipeError as error:\n"
                      "    print(error)",
@@ -75,7 +76,8 @@ HABITS = {
     "subprocesses": "import subprocess\n"
                     "print(subprocess.run(['/bin/echo', 'hi'], capture_output=True).stdout)",
     "a pool of processes": "import multiprocessing\ndef square(x): return x * x\n"
-                           "with multiprocessing.Pool(2) as pool:\n    print(pool.map(square, [2, 3]))",
+                           "with multiprocessing.Pool(2) as pool:\n"
+                           "    print(pool.map(square, [2, 3]))",
     "an event loop": "import asyncio\nasync def f(): return 6*7\nprint(asyncio.run(f()))",
     "itself": "import os, sys\nprint(os.getuid(), os.getcwd(), sys.argv, sys.flags.isolated, "
               "sorted(os.environ), os.listdir('/proc/self/fd'), __name__, __file__)",
