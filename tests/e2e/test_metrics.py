@@ -103,7 +103,8 @@ def test_counts_runs_and_what_was_refused(own_server):
     buckets = [found[("belljar_run_seconds_bucket", (("le", end),))] for end in
                ("0.01", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60", "300",
                 "+Inf")]
-    assert buckets == sorted(buckets) and buckets[-1] == 4 and buckets[0] == 0
+    assert buckets == sorted(buckets) and buckets[-1] == 4
+    assert buckets[3] < 4, "one of them took half a second"
     assert found[("belljar_run_seconds_count", ())] == 4
     assert 0.5 < found[("belljar_run_seconds_sum", ())] < 20
 
