@@ -132,11 +132,13 @@ jar::GuestOrder Jar::take_order() {
 }
 
 Result<void> Jar::on_guest_born(pid_t guest) {
+    answered_ = true;
     BJ_TRY(guest_, PidFd::open(guest));
     return {};
 }
 
 void Jar::on_no_guest(int sys_errno) {
+    answered_ = true;
     if (!told_to_end_) {
         fail_with(Step::ForkGuest, sys_errno);
         kill(KillReason::None);

@@ -53,9 +53,12 @@ class Jar {
 
     // A guest of a zygote's making: init is ready for it; it was born; it has ended.
     [[nodiscard]] bool awaits_guest() const { return order_ && order_->listener.valid(); }
+    // Whether its zygote still has to say what became of the guest.
+    [[nodiscard]] bool expects_guest() const { return resources_.zygote != 0 && !answered_; }
     [[nodiscard]] jar::GuestOrder take_order();
     Result<void> on_guest_born(pid_t guest);
     void on_no_guest(int sys_errno);
+    [[nodiscard]] const PidFd& guest() const { return guest_; }
     [[nodiscard]] const Fd& guest_fd() const { return guest_.fd(); }
     // True if nothing else was left in the jar: what outcome() says is final then.
     Result<bool> on_guest_exit();
@@ -108,6 +111,7 @@ class Jar {
     bool guest_started_ = false;
     bool told_to_end_ = false;
     bool settled_early_ = false;
+    bool answered_ = false;
     std::optional<FailedMessage> failure_;
     EndedMessage outcome_{};
 };

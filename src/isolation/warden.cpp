@@ -204,6 +204,7 @@ Result<void> Warden::run() {
         }
         enforce_deadlines();
         remove_ended_cgroups();
+        let_retired_go();
     }
     return {};
 }
@@ -390,7 +391,7 @@ void Warden::on_zygote_answer(std::uint32_t id) {
     }
     const Result<jar::OrderAnswer> answer = zygote->second.receive_answer();
     if (!answer) {
-        zygote->second.retire();  // it has ended, or has to
+        zygote->second.let_go();  // it has ended, or has to
         return;
     }
     if (answer->jar == 0) {
@@ -418,7 +419,40 @@ void Warden::on_zygote_exit(std::uint32_t id) {
             log_.error("a zygote had to stop", {{"reason", reaped.error().describe()}});
         }
         zygotes_.erase(found);
+        end_unknown_guests();
+        for (auto& [number, jar] : jars_) {
+            if (jar.zygote() == id && jar.expects_guest() && !jar.awaits_guest()) {
+                jar.on_no_guest(ESRCH);
+            }
+        }
         tell_server(ZygoteStateMessage{.zygote = id, .ready = 0});
+    }
+}
+
+// A guest whose birth was told to nobody could not be reaped, and its jar never end.
+void Warden::let_retired_go() {
+    for (auto& [id, zygote] : zygotes_) {
+        const auto waits = [id](const auto& jar) {
+            return jar.second.zygote() == id && jar.second.expects_guest();
+        };
+        if (zygote.retired() && zygote.control().valid() && std::ranges::none_of(jars_, waits)) {
+            zygote.let_go();
+        }
+    }
+}
+
+// The same if a zygote died before it could tell.
+void Warden::end_unknown_guests() {
+    std::vector<pid_t> known{nursery_.pid()};
+    for (const auto& [id, zygote] : zygotes_) {
+        known.push_back(zygote.pid());
+    }
+    for (const auto& [id, jar] : jars_) {
+        known.push_back(jar.pid());
+        known.push_back(jar.guest().pid());
+    }
+    if (const Result<void> ended = jar::end_descendants(known); !ended) {
+        log_.error("guests of a zygote are left", {{"reason", ended.error().describe()}});
     }
 }
 

@@ -59,6 +59,8 @@ class Warden {
     Result<void> try_start_zygote(const ZygoteMessage& message, std::vector<Fd> fds);
     void on_zygote_answer(std::uint32_t id);
     void on_zygote_exit(std::uint32_t id);
+    void let_retired_go();
+    void end_unknown_guests();
     void order_guest(Jar& jar);
     void on_guest_exit(JarId id);
     void on_jar_report(JarId id);

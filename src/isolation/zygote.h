@@ -21,8 +21,11 @@ class Zygote {
     // The answer comes over control().
     Result<void> order(const jar::GuestOrder& order) const;
     [[nodiscard]] Result<jar::OrderAnswer> receive_answer() const;
-    // It ends when it sees that nobody will order anything.
-    void retire() { control_.reset(); }
+    [[nodiscard]] pid_t pid() const { return process_.pid(); }
+    // Nobody will order anything more; it ends by let_go(), when it has answered everything.
+    void retire() { retired_ = true; }
+    [[nodiscard]] bool retired() const { return retired_; }
+    void let_go() { control_.reset(); }
     // An error says why it never became one.
     Result<void> reap() const;
 
@@ -30,6 +33,7 @@ class Zygote {
     PidFd process_;
     Fd socket_;  // for its set-up
     Fd control_;
+    bool retired_ = false;
 };
 
 }  // namespace belljar::isolation

@@ -29,6 +29,7 @@ class Nursery {
     // Starts the program `init` as a nursery. `cgroup` is a version 2 directory for it, or -1.
     static Result<Nursery> start(const Fd& init, NurseryIds ids, int cgroup);
 
+    [[nodiscard]] pid_t pid() const { return process_.pid(); }
     // A process in new namespaces that becomes the init of a jar, as it is told over `socket`; a
     // child of the caller. `cgroup` is a version 2 directory to be born in, or -1.
     [[nodiscard]] Result<PidFd> bear(const Fd& socket, int cgroup) const;
