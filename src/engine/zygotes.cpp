@@ -10,6 +10,7 @@ namespace belljar::engine {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kLongestStart = std::chrono::seconds(60);
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 
 isolation::Command command_of(const runner::Manifest& manifest) {
@@ -42,7 +43,15 @@ void Zygotes::start(const std::vector<runner::Manifest>& manifests) {
 
 std::uint32_t Zygotes::take(const runner::Manifest& manifest) {
     const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
-    if (slot == slots_.end() || slot->current == 0) {
+    if (slot == slots_.end()) {
+        return 0;
+    }
+    if (slot->coming != 0 && Clock::now() - slot->ordered > kLongestStart) {
+        log_.warning("a zygote does not become ready", {{"language", manifest.language}});
+        warden_.retire_zygote(std::exchange(slot->coming, 0));
+        begin(*slot);
+    }
+    if (slot->current == 0) {
         return 0;
     }
     const bool old = ++slot->forks >= lifetime_.forks || Clock::now() - slot->since > lifetime_.age;
@@ -59,6 +68,7 @@ void Zygotes::begin(Slot& slot) {
                                                         : jar::ProcView::ProcessesOnly);
     if (started) {
         slot.coming = *started;
+        slot.ordered = Clock::now();
         return;
     }
     log_.warning("a zygote could not be started",

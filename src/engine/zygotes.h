@@ -43,6 +43,7 @@ class Zygotes {
         std::uint32_t coming = 0;
         std::uint64_t forks = 0;
         TimePoint since{};
+        TimePoint ordered{};  // the coming one
         Duration pause{};
     };
 

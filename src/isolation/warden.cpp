@@ -418,8 +418,11 @@ void Warden::on_zygote_exit(std::uint32_t id) {
         if (const Result<void> reaped = found->second.reap(); !reaped) {
             log_.error("a zygote had to stop", {{"reason", reaped.error().describe()}});
         }
+        const bool answered_all = found->second.retired();
         zygotes_.erase(found);
-        end_unknown_guests();
+        if (!answered_all) {
+            end_unknown_guests();
+        }
         for (auto& [number, jar] : jars_) {
             if (jar.zygote() == id && jar.expects_guest() && !jar.awaits_guest()) {
                 jar.on_no_guest(ESRCH);
@@ -446,6 +449,9 @@ void Warden::end_unknown_guests() {
     std::vector<pid_t> known{nursery_.pid()};
     for (const auto& [id, zygote] : zygotes_) {
         known.push_back(zygote.pid());
+        while (zygote.control().valid() && has_news(zygote.control())) {
+            on_zygote_answer(id);  // whom another has just borne is known as well
+        }
     }
     for (const auto& [id, jar] : jars_) {
         known.push_back(jar.pid());

@@ -6,7 +6,7 @@ import re
 
 from support_binary import TEMPORARY, wait_until
 from support_processes import (NURSERY_USER, all_processes, descendants, descriptors,
-                               network_namespaces)
+                               is_zygote, network_namespaces)
 
 TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 LOOP_MAJOR = "7"
@@ -120,7 +120,7 @@ class Traces:
     """All of it at one moment."""
 
     def __init__(self):
-        self.processes = descendants()
+        self.processes = [one for one in descendants() if not is_zygote(one)]
         self.mounts = mounts()
         self.cgroups = cgroups()
         self.networks = network_namespaces(self.processes) - {os.readlink("/proc/self/ns/net")}
