@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from support_binary import BINARY, environment, wait_until
-from support_processes import all_processes, descendants, guests_of, reap_adopted
+from support_processes import (all_processes, descendants, guests_of, is_zygote,
+                               reap_adopted)
 from support_server import Server
 from support_traces import Traces, wait_until_gone
 
@@ -85,7 +86,7 @@ def new_processes(running):
     # An init ends when its guest is reaped: pid 1's work, if we had not adopted the orphans.
     reap_adopted({running.server.pid, *(server.pid for server in Server.running)})
     known = {one.identity for one in running.before.processes}
-    return [one for one in descendants() if one.identity not in known]
+    return [one for one in descendants() if one.identity not in known and not is_zygote(one)]
 
 
 def test_killed_init_of_a_jar_ends_only_its_run(own_server):
