@@ -223,7 +223,7 @@ int Warden::wait_milliseconds() const {
     if (!ended_.empty()) {
         return static_cast<int>(kCgroupRetry.count());
     }
-    TimePoint next = TimePoint::max();
+    TimePoint next = give_up_;
     for (const auto& [id, jar] : jars_) {
         next = std::min(next, jar.deadline());
     }
