@@ -31,7 +31,9 @@ bool fork_one(const jar::GuestOrder& order, jar::OrderAnswer& answer) {
 PyObject* serve(PyObject*, PyObject*) {
     belljar::Fd warden(jar::kZygoteControl);
     // Guests that look for their siblings' parent find nothing to read.
-    ::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+    if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
+        ::_exit(1);
+    }
     jar::OrderAnswer answer{};
     while (jar::send_answer(warden, answer)) {
         belljar::Result<jar::GuestOrder> order = jar::receive_order(warden);

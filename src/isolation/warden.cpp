@@ -24,6 +24,7 @@ namespace belljar::isolation {
 namespace {
 
 constexpr auto kFarewellTime = std::chrono::seconds(5);
+constexpr std::size_t kMostZygotes = 64;
 constexpr auto kCgroupRetry = std::chrono::milliseconds(2);
 
 // What an epoll entry stands for: the three low bits say which descriptor of the jar.
@@ -375,7 +376,8 @@ void Warden::start_zygote(const ZygoteMessage& message, std::vector<Fd> fds) {
 
 Result<void> Warden::try_start_zygote(const ZygoteMessage& message, std::vector<Fd> fds) {
     if (host_.mode == jar::Mode::Nested || fds.size() != 1 || message.zygote == 0 ||
-        zygotes_.contains(message.zygote) || message.proc > jar::ProcView::Masked) {
+        zygotes_.size() >= kMostZygotes || zygotes_.contains(message.zygote) ||
+        message.proc > jar::ProcView::Masked) {
         return fail(ErrorCode::InvalidArgument, "a zygote that cannot be");
     }
     BJ_TRY(Zygote started, Zygote::start(message, std::move(fds.front()), host_, nursery_));

@@ -1,6 +1,7 @@
 #include "isolation/zygote.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,6 +79,13 @@ Result<jar::OrderAnswer> Zygote::receive_answer() const {
     }
     std::memcpy(&answer, packet.data.data(), sizeof(answer));
     return answer;
+}
+
+// Killed, for it may hang as well; nothing of it is needed any more, and its guests are not its
+// own.
+void Zygote::let_go() {
+    control_.reset();
+    [[maybe_unused]] const Result<void> sent = process_.signal(SIGKILL);  // ESRCH: it has ended
 }
 
 Result<void> Zygote::reap() const {

@@ -25,7 +25,7 @@ class Zygote {
     // Nobody will order anything more; it ends by let_go(), when it has answered everything.
     void retire() { retired_ = true; }
     [[nodiscard]] bool retired() const { return retired_; }
-    void let_go() { control_.reset(); }
+    void let_go();
     // An error says why it never became one.
     Result<void> reap() const;
 

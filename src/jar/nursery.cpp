@@ -49,10 +49,12 @@ long clone_process(std::uint64_t flags, int cgroup, int exit_signal) {
 
 // Until the warden has written the maps; a nursery in the caller's user namespace has nothing to
 // wait for, and is told all the same.
-bool become_root(const Fd& socket) {
+bool become_root(const Fd& socket, NurseryIds ids) {
     const Result<Packet> told = receive_packet(socket);
-    return told && !told->data.empty() && (::setgroups(0, nullptr) == 0 || errno == EPERM) &&
-           ::setresgid(0, 0, 0) == 0 && ::setresuid(0, 0, 0) == 0;
+    // An ordinary user may not change its groups.
+    const bool without_groups = ::setgroups(0, nullptr) == 0 || (ids.count == 0 && errno == EPERM);
+    return told && !told->data.empty() && without_groups && ::setresgid(0, 0, 0) == 0 &&
+           ::setresuid(0, 0, 0) == 0;
 }
 
 [[noreturn]] void execute_nursery(const Fd& init, const Fd& socket) {
@@ -127,7 +129,7 @@ Result<Nursery> Nursery::start(const Fd& init, NurseryIds ids, int cgroup) {
     }
     if (child == 0) {
         sockets.first.reset();
-        if (!become_root(sockets.second)) {
+        if (!become_root(sockets.second, ids)) {
             ::_exit(kFailed);
         }
         execute_nursery(init, sockets.second);
