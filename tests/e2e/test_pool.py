@@ -45,6 +45,7 @@ def await_ready(server, count=READY):
 def pool_server(own_server):
     server = own_server("--auth", "none", env=pool_environment())
     await_ready(server)
+    wait_until(lambda: len(guests_of(server.pid)) == READY, "no zygote is tried out")
     return server
 
 
@@ -80,7 +81,7 @@ def test_without_a_pool_every_jar_is_made_for_its_run(own_server):
     server = own_server("--auth", "none", env=environment(BELLJAR_POOL_READY="0"))
     debug = server.execute("1", debug=True)["debug"]
     assert debug["jar_ready"] is False and debug["jar_milliseconds"] > 0
-    assert not guests_of(server.pid)
+    wait_until(lambda: not guests_of(server.pid), "no jar waits, no zygote is tried out")
     assert "belljar_jars_ready{" not in server.request("GET", "/metrics").body.decode()
 
 
@@ -210,4 +211,4 @@ def test_memory_bounds_the_pool(own_server):
     await_ready(server, 1)
     assert server.execute("6*7")["result"] == 42
     await_ready(server, 1)
-    assert len(guests_of(server.pid)) == 1
+    wait_until(lambda: len(guests_of(server.pid)) == 1, "no more than one")
