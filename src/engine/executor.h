@@ -19,6 +19,8 @@ struct SandboxInfo {
         std::string language{};
         std::vector<std::string> aliases{};
         std::string version{};
+
+        bool operator==(const Runner&) const = default;
     };
 
     std::string version{};
@@ -26,6 +28,8 @@ struct SandboxInfo {
     execution::Limits default_limits{};
     execution::Limits maximum_limits{};
     execution::Isolation isolation{};
+
+    bool operator==(const SandboxInfo&) const = default;
 };
 
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is

@@ -20,6 +20,8 @@ struct Limits {
     Bytes output_flood = mebibytes(64);  // written per stream before the run is ended
     Bytes tmp = mebibytes(64);
     Bytes workspace = gibibytes(1);
+
+    bool operator==(const Limits&) const = default;
 };
 
 }  // namespace belljar::execution

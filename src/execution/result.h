@@ -98,6 +98,8 @@ struct Isolation {
     std::string tier{};
     std::string mode{};  // root, rootless or nested
     std::vector<std::string> missing{};
+
+    bool operator==(const Isolation&) const = default;
 };
 
 // The one record that everything which runs code produces; each dialect is a view of it.

@@ -11,7 +11,7 @@ namespace belljar::mcp {
 using engine::CancellationPtr;
 
 Dispatcher::Dispatcher(engine::Executor& executor, Identity identity)
-    : identity_(std::move(identity)), toolbox_(executor) {}
+    : executor_(executor), identity_(std::move(identity)), toolbox_(executor) {}
 
 const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) {
     static constexpr std::array<Entry, 5> kMethods{
@@ -29,34 +29,36 @@ const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) {
 }
 
 Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
-    const Revision revision = call.revision;
-    json::value id = call.message.id;
-    RpcResult<Answer> answer = co_await run(std::move(call), std::move(cancellation));
-    if (!answer) {
-        const RpcCode code = answer.error().code;
-        co_return Reply{.message = error_message(std::move(id), std::move(answer.error())),
-                        .error = code};
+    const json::value id = call.message.id;
+    RpcResult<std::string> result = co_await run(std::move(call), std::move(cancellation));
+    if (!result) {
+        const RpcCode code = result.error().code;
+        co_return Reply{.text = error_message(id, std::move(result.error())), .error = code};
     }
-    co_return Reply{.message = result_message(std::move(id), encode(*answer, revision, identity_))};
+    co_return Reply{.text = result_message(id, *result)};
 }
 
-Task<RpcResult<Answer>> Dispatcher::run(Call call, CancellationPtr cancellation) {
+Task<RpcResult<std::string>> Dispatcher::run(Call call, CancellationPtr cancellation) {
     const Entry* entry = find(call.message.method, era_of(call.revision));
     if (entry == nullptr) {
         co_return rpc_fail(RpcCode::MethodNotFound,
                            fmt::format("There is no method {} in revision {}.",
                                        quote(call.message.method), name_of(call.revision)));
     }
-    RpcResult<Answer> answer =
+    RpcResult<std::string> result =
         co_await (this->*entry->method)(std::move(call), std::move(cancellation));
-    co_return answer;
+    co_return result;
 }
 
-Task<RpcResult<Answer>> Dispatcher::discover(Call /*call*/, CancellationPtr /*cancellation*/) {
-    co_return Discovery{};
+std::string Dispatcher::encoded(const Answer& answer, Revision revision) const {
+    return to_text(encode(answer, revision, identity_));
 }
 
-Task<RpcResult<Answer>> Dispatcher::initialize(Call call, CancellationPtr /*cancellation*/) {
+Task<RpcResult<std::string>> Dispatcher::discover(Call call, CancellationPtr /*cancellation*/) {
+    co_return encoded(Discovery{}, call.revision);
+}
+
+Task<RpcResult<std::string>> Dispatcher::initialize(Call call, CancellationPtr /*cancellation*/) {
     const json::value* version = call.message.params.if_contains("protocolVersion");
     if (version == nullptr || !version->is_string()) {
         co_return rpc_fail(RpcCode::InvalidParams,
@@ -64,23 +66,32 @@ Task<RpcResult<Answer>> Dispatcher::initialize(Call call, CancellationPtr /*canc
                                        "example \"{}\".",
                                        name_of(kNewestLegacyRevision)));
     }
-    co_return Handshake{.revision = negotiate(version->get_string())};
+    co_return encoded(Handshake{.revision = negotiate(version->get_string())}, call.revision);
 }
 
-Task<RpcResult<Answer>> Dispatcher::ping(Call /*call*/, CancellationPtr /*cancellation*/) {
-    co_return Acknowledgement{};
+Task<RpcResult<std::string>> Dispatcher::ping(Call call, CancellationPtr /*cancellation*/) {
+    co_return encoded(Acknowledgement{}, call.revision);
 }
 
-Task<RpcResult<Answer>> Dispatcher::list_tools(Call call, CancellationPtr /*cancellation*/) {
+Task<RpcResult<std::string>> Dispatcher::list_tools(Call call, CancellationPtr /*cancellation*/) {
     if (call.message.params.contains("cursor")) {
         co_return rpc_fail(RpcCode::InvalidParams,
                            "tools/list gives all tools at once, so no cursor is valid; leave "
                            "params.cursor out.");
     }
-    co_return toolbox_.list();
+    engine::SandboxInfo sandbox = executor_.info();
+    if (sandbox != listed_) {
+        tool_lists_.clear();
+        listed_ = std::move(sandbox);
+    }
+    std::string& list = tool_lists_[call.revision];
+    if (list.empty()) {
+        list = encoded(toolbox_.list(), call.revision);
+    }
+    co_return list;
 }
 
-Task<RpcResult<Answer>> Dispatcher::call_tool(Call call, CancellationPtr cancellation) {
+Task<RpcResult<std::string>> Dispatcher::call_tool(Call call, CancellationPtr cancellation) {
     const json::value* name = call.message.params.if_contains("name");
     if (name == nullptr || !name->is_string()) {
         co_return rpc_fail(RpcCode::InvalidParams,
@@ -99,7 +110,10 @@ Task<RpcResult<Answer>> Dispatcher::call_tool(Call call, CancellationPtr cancell
                   .arguments = std::move(arguments),
                   .principal = std::move(call.principal)};
     RpcResult<Answer> answer = co_await toolbox_.call(std::move(tool), std::move(cancellation));
-    co_return answer;
+    if (!answer) {
+        co_return std::unexpected(std::move(answer.error()));
+    }
+    co_return encoded(*answer, call.revision);
 }
 
 }  // namespace belljar::mcp

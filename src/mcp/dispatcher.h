@@ -1,7 +1,8 @@
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/task.h"
@@ -16,7 +17,7 @@ namespace belljar::mcp {
 
 // A JSON-RPC answer ready to be sent; `error` repeats its error code for transports with a status.
 struct Reply {
-    json::object message{};
+    std::string text{};
     std::optional<RpcCode> error{};
 };
 
@@ -29,7 +30,8 @@ class Dispatcher {
     Task<Reply> answer(Call call, engine::CancellationPtr cancellation);
 
    private:
-    using Method = Task<RpcResult<Answer>> (Dispatcher::*)(Call, engine::CancellationPtr);
+    // Gives the `result` member, as JSON.
+    using Method = Task<RpcResult<std::string>> (Dispatcher::*)(Call, engine::CancellationPtr);
     struct Entry {
         std::string_view name;
         std::optional<Era> era;  // none: both
@@ -37,15 +39,21 @@ class Dispatcher {
     };
     static const Entry* find(std::string_view name, Era era);
 
-    Task<RpcResult<Answer>> run(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<Answer>> discover(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<Answer>> initialize(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<Answer>> ping(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<Answer>> list_tools(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<Answer>> call_tool(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> run(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> discover(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> initialize(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> ping(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> list_tools(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> call_tool(Call call, engine::CancellationPtr cancellation);
 
+    [[nodiscard]] std::string encoded(const Answer& answer, Revision revision) const;
+
+    engine::Executor& executor_;
     Identity identity_;
     Toolbox toolbox_;
+    // Answers to tools/list, which are long and rarely change: those that tell of this sandbox.
+    engine::SandboxInfo listed_;
+    std::map<Revision, std::string> tool_lists_;
 };
 
 }  // namespace belljar::mcp

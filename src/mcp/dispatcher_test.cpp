@@ -8,6 +8,8 @@
 namespace belljar::mcp {
 namespace {
 
+json::value message_of(const Reply& reply) { return parse_json(reply.text).value(); }
+
 class DispatcherTest : public testing::Test {
    protected:
     Reply answer(Revision revision, std::string_view method, std::string_view params = "{}") {
@@ -44,14 +46,26 @@ TEST_F(DispatcherTest, EachEraHasItsMethods) {
 }
 
 TEST_F(DispatcherTest, EchoesTheId) {
-    EXPECT_EQ(answer(Revision::V2025_11_25, "ping").message.at("id"), json::value("id"));
-    EXPECT_EQ(answer(Revision::V2025_11_25, "nothing").message.at("id"), json::value("id"));
+    for (const std::string_view method : {"ping", "nothing"}) {
+        EXPECT_EQ(message_of(answer(Revision::V2025_11_25, method)).at("id"), json::value("id"));
+    }
+}
+
+TEST_F(DispatcherTest, ListsToolsOfTheSandboxAsItIs) {
+    const auto list = [this](Revision revision) { return answer(revision, "tools/list").text; };
+    const std::string before = list(Revision::V2026_07_28);
+    EXPECT_EQ(list(Revision::V2026_07_28), before);
+    EXPECT_NE(list(Revision::V2024_11_05), before);
+    executor.sandbox.default_limits.timeout = std::chrono::seconds(77);
+    const std::string after = list(Revision::V2026_07_28);
+    EXPECT_NE(after.find("77"), std::string::npos);
+    EXPECT_EQ(list(Revision::V2026_07_28), after);
 }
 
 TEST_F(DispatcherTest, InitializeNegotiates) {
     const auto version = [&](std::string_view params) {
-        return answer(Revision::V2025_03_26, "initialize", params)
-            .message.at("result")
+        return message_of(answer(Revision::V2025_03_26, "initialize", params))
+            .at("result")
             .at("protocolVersion");
     };
     EXPECT_EQ(version(R"({"protocolVersion":"2024-11-05"})"), json::value("2024-11-05"));

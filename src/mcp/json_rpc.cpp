@@ -1,6 +1,7 @@
 #include "mcp/json_rpc.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/utf8.h"
 
@@ -67,15 +68,11 @@ std::expected<Message, BadMessage> parse_message(json::value value) {
     return message;
 }
 
-json::object result_message(json::value id, json::object result) {
-    json::object message;
-    message["jsonrpc"] = "2.0";
-    message["id"] = std::move(id);
-    message["result"] = std::move(result);
-    return message;
+std::string result_message(const json::value& id, std::string_view result) {
+    return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{}}})", to_text(id), result);
 }
 
-json::object error_message(std::optional<json::value> id, RpcError error) {
+std::string error_message(const std::optional<json::value>& id, RpcError error) {
     json::object body;
     body["code"] = static_cast<int>(error.code);
     body["message"] = make_valid_utf8(error.message);
@@ -85,10 +82,14 @@ json::object error_message(std::optional<json::value> id, RpcError error) {
     json::object message;
     message["jsonrpc"] = "2.0";
     if (id) {
-        message["id"] = std::move(*id);
+        message["id"] = *id;
     }
     message["error"] = std::move(body);
-    return message;
+    return to_text(message);
+}
+
+std::string batch_message(const std::vector<std::string>& answers) {
+    return fmt::format("[{}]", fmt::join(answers, ","));
 }
 
 }  // namespace belljar::mcp

@@ -4,6 +4,8 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 
@@ -54,8 +56,11 @@ struct BadMessage {
 
 [[nodiscard]] std::expected<Message, BadMessage> parse_message(json::value value);
 
-[[nodiscard]] json::object result_message(json::value id, json::object result);
+// Answers as they are sent. `result` is JSON already.
+[[nodiscard]] std::string result_message(const json::value& id, std::string_view result);
 // Without an id the member is left out; legacy clients expect null in its place.
-[[nodiscard]] json::object error_message(std::optional<json::value> id, RpcError error);
+[[nodiscard]] std::string error_message(const std::optional<json::value>& id, RpcError error);
+// The answers to a batch.
+[[nodiscard]] std::string batch_message(const std::vector<std::string>& answers);
 
 }  // namespace belljar::mcp

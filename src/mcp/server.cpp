@@ -11,8 +11,8 @@ using engine::CancellationPtr;
 
 HttpResponse accepted() { return {.status = 202, .content_type = ""}; }
 
-HttpResponse respond(unsigned status, const json::value& body) {
-    return {.status = status, .body = to_text(body)};
+HttpResponse respond(unsigned status, std::string body) {
+    return {.status = status, .body = std::move(body)};
 }
 
 // Errors of a method are answers like others, except that modern clients read from the status
@@ -50,27 +50,27 @@ Task<HttpResponse> Server::serve_call(Call call, CancellationPtr cancellation) {
         co_return accepted();
     }
     const Era era = era_of(call.revision);
-    const Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
-    co_return respond(status_of(reply, era), reply.message);
+    Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
+    co_return respond(status_of(reply, era), std::move(reply.text));
 }
 
 Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation) {
-    json::array answers;
+    std::vector<std::string> answers;
     for (json::value& element : batch.elements) {
         if (cancellation->requested()) {
             break;
         }
-        std::optional<json::object> answer =
+        std::optional<std::string> answer =
             co_await serve_element(std::move(element), batch.principal, cancellation);
         if (answer) {
-            answers.emplace_back(std::move(*answer));
+            answers.push_back(std::move(*answer));
         }
     }
-    co_return answers.empty() ? accepted() : respond(200, std::move(answers));
+    co_return answers.empty() ? accepted() : respond(200, batch_message(answers));
 }
 
-Task<std::optional<json::object>> Server::serve_element(json::value element, std::string principal,
-                                                        CancellationPtr cancellation) {
+Task<std::optional<std::string>> Server::serve_element(json::value element, std::string principal,
+                                                       CancellationPtr cancellation) {
     std::expected<Message, BadMessage> message = parse_message(std::move(element));
     if (!message) {
         BadMessage& bad = message.error();
@@ -86,7 +86,7 @@ Task<std::optional<json::object>> Server::serve_element(json::value element, std
               .revision = Revision::V2025_03_26,
               .principal = std::move(principal)};
     Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
-    co_return std::move(reply.message);
+    co_return std::move(reply.text);
 }
 
 }  // namespace belljar::mcp

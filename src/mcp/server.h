@@ -28,8 +28,8 @@ class Server {
    private:
     Task<access::HttpResponse> serve_call(Call call, engine::CancellationPtr cancellation);
     Task<access::HttpResponse> serve_batch(Batch batch, engine::CancellationPtr cancellation);
-    Task<std::optional<json::object>> serve_element(json::value element, std::string principal,
-                                                    engine::CancellationPtr cancellation);
+    Task<std::optional<std::string>> serve_element(json::value element, std::string principal,
+                                                   engine::CancellationPtr cancellation);
 
     Dispatcher dispatcher_;
 };

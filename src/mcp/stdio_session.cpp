@@ -40,24 +40,24 @@ Task<std::optional<std::string>> StdioSession::handle_line(std::string line) {
     }
     Result<json::value> value = parse_json(line);
     if (!value) {
-        co_return to_text(error_message(
-            unreadable_id(), {.code = RpcCode::ParseError,
-                              .message = fmt::format("The line cannot be read as JSON: {}.",
-                                                     value.error().message)}));
+        co_return error_message(unreadable_id(),
+                                {.code = RpcCode::ParseError,
+                                 .message = fmt::format("The line cannot be read as JSON: {}.",
+                                                        value.error().message)});
     }
     if (value->is_array()) {
         std::optional<std::string> answers = co_await handle_batch(std::move(value->get_array()));
         co_return answers;
     }
-    const std::optional<json::object> answer = co_await handle_message(std::move(*value));
-    co_return answer ? std::optional(to_text(*answer)) : std::nullopt;
+    std::optional<std::string> answer = co_await handle_message(std::move(*value));
+    co_return answer;
 }
 
 std::string StdioSession::refuse_long_line(Bytes limit) const {
-    return to_text(error_message(
+    return error_message(
         unreadable_id(),
         {.code = RpcCode::InvalidRequest,
-         .message = fmt::format("The line is longer than the {} bytes allowed.", limit.count)}));
+         .message = fmt::format("The line is longer than the {} bytes allowed.", limit.count)});
 }
 
 void StdioSession::cancel_all() {
@@ -70,22 +70,22 @@ void StdioSession::cancel_all() {
 
 Task<std::optional<std::string>> StdioSession::handle_batch(json::array batch) {
     if (std::optional<RpcError> fault = find_batch_fault(batch)) {
-        co_return to_text(error_message(unreadable_id(), std::move(*fault)));
+        co_return error_message(unreadable_id(), std::move(*fault));
     }
     if (era_.legacy_revision() != Revision::V2025_03_26) {
-        co_return to_text(error_message(unreadable_id(), batch_not_allowed()));
+        co_return error_message(unreadable_id(), batch_not_allowed());
     }
-    json::array answers;
+    std::vector<std::string> answers;
     for (json::value& element : batch) {
-        std::optional<json::object> answer = co_await handle_element(std::move(element));
+        std::optional<std::string> answer = co_await handle_element(std::move(element));
         if (answer) {
-            answers.emplace_back(std::move(*answer));
+            answers.push_back(std::move(*answer));
         }
     }
-    co_return answers.empty() ? std::nullopt : std::optional(to_text(answers));
+    co_return answers.empty() ? std::nullopt : std::optional(batch_message(answers));
 }
 
-Task<std::optional<json::object>> StdioSession::handle_element(json::value value) {
+Task<std::optional<std::string>> StdioSession::handle_element(json::value value) {
     std::expected<Message, BadMessage> message = parse_message(std::move(value));
     if (!message) {
         BadMessage& bad = message.error();
@@ -94,21 +94,21 @@ Task<std::optional<json::object>> StdioSession::handle_element(json::value value
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
         co_return error_message(std::move(message->id), std::move(*fault));
     }
-    std::optional<json::object> answer = co_await handle_parsed(std::move(*message));
+    std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
     co_return answer;
 }
 
-Task<std::optional<json::object>> StdioSession::handle_message(json::value value) {
+Task<std::optional<std::string>> StdioSession::handle_message(json::value value) {
     std::expected<Message, BadMessage> message = parse_message(std::move(value));
     if (!message) {
         BadMessage& bad = message.error();
         co_return error_message(bad.id ? std::move(bad.id) : unreadable_id(), std::move(bad.error));
     }
-    std::optional<json::object> answer = co_await handle_parsed(std::move(*message));
+    std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
     co_return answer;
 }
 
-Task<std::optional<json::object>> StdioSession::handle_parsed(Message message) {
+Task<std::optional<std::string>> StdioSession::handle_parsed(Message message) {
     if (message.kind == Message::Kind::Notification) {
         handle_notification(message);
     }
@@ -116,11 +116,11 @@ Task<std::optional<json::object>> StdioSession::handle_parsed(Message message) {
     if (message.kind != Message::Kind::Request) {
         co_return std::nullopt;
     }
-    std::optional<json::object> answer = co_await handle_request(std::move(message));
+    std::optional<std::string> answer = co_await handle_request(std::move(message));
     co_return answer;
 }
 
-Task<std::optional<json::object>> StdioSession::handle_request(Message request) {
+Task<std::optional<std::string>> StdioSession::handle_request(Message request) {
     RpcResult<Revision> revision = era_.admit(request);
     if (!revision) {
         co_return error_message(std::move(request.id), std::move(revision.error()));
@@ -136,7 +136,7 @@ Task<std::optional<json::object>> StdioSession::handle_request(Message request) 
     if (cancellation->requested()) {
         co_return std::nullopt;
     }
-    co_return std::move(reply.message);
+    co_return std::move(reply.text);
 }
 
 void StdioSession::handle_notification(const Message& notification) {

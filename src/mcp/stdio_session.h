@@ -34,11 +34,11 @@ class StdioSession {
     // Removes a request from those in flight when it ends, however it ends.
     class Registration;
 
-    Task<std::optional<json::object>> handle_message(json::value value);
-    Task<std::optional<json::object>> handle_element(json::value value);
+    Task<std::optional<std::string>> handle_message(json::value value);
+    Task<std::optional<std::string>> handle_element(json::value value);
     Task<std::optional<std::string>> handle_batch(json::array batch);
-    Task<std::optional<json::object>> handle_parsed(Message message);
-    Task<std::optional<json::object>> handle_request(Message request);
+    Task<std::optional<std::string>> handle_parsed(Message message);
+    Task<std::optional<std::string>> handle_request(Message request);
     void handle_notification(const Message& notification);
     [[nodiscard]] std::optional<RpcError> find_in_flight_fault(const std::string& key) const;
     [[nodiscard]] std::optional<json::value> unreadable_id() const;

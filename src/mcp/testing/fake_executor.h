@@ -29,15 +29,7 @@ class FakeExecutor : public engine::Executor {
         co_return result;
     }
 
-    [[nodiscard]] engine::SandboxInfo info() const override {
-        engine::SandboxInfo info{
-            .version = "1.2.3",
-            .runners = {{.language = "python", .aliases = {"py"}, .version = "3.11"},
-                        {.language = "bash", .aliases = {"sh"}, .version = "5.2"}},
-            .isolation = {.grade = "A", .tier = "namespaces"}};
-        info.maximum_limits.timeout = std::chrono::seconds(300);
-        return info;
-    }
+    [[nodiscard]] engine::SandboxInfo info() const override { return sandbox; }
 
     [[nodiscard]] engine::RunFigures figures() const override { return {}; }
 
@@ -48,6 +40,12 @@ class FakeExecutor : public engine::Executor {
                                 .status = execution::Status::Ok,
                                 .exit_code = 0,
                                 .stdout_stream = {.text = "hello\n", .bytes = 6}};
+    engine::SandboxInfo sandbox{
+        .version = "1.2.3",
+        .runners = {{.language = "python", .aliases = {"py"}, .version = "3.11"},
+                    {.language = "bash", .aliases = {"sh"}, .version = "5.2"}},
+        .maximum_limits = {.timeout = std::chrono::seconds(300)},
+        .isolation = {.grade = "A", .tier = "namespaces"}};
     std::optional<Error> error;
     std::vector<execution::RunRequest> requests;
 
