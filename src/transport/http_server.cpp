@@ -44,7 +44,7 @@ constexpr unsigned kHttp11 = 11;
 
 enum class Connectivity { KeepAlive, Close };
 
-// Without the body.
+// Without the body, which need not be there yet.
 HttpRequest head_of(const Parser::value_type& message) {
     HttpRequest request;
     request.method = message.method_string();
@@ -57,12 +57,6 @@ HttpRequest head_of(const Parser::value_type& message) {
     for (const auto& field : message) {
         request.headers.emplace(field.name_string(), field.value());
     }
-    return request;
-}
-
-HttpRequest to_request(Parser::value_type message) {
-    HttpRequest request = head_of(message);
-    request.body = std::move(message.body());
     return request;
 }
 
@@ -144,7 +138,8 @@ class HttpServer::Connection {
    private:
     Task<Connectivity> serve_one() {
         beast::error_code error = co_await read_head();
-        std::optional<HttpResponse> refusal = error ? std::nullopt : precheck();
+        HttpRequest request = error ? HttpRequest{} : head_of(parser_->get());
+        std::optional<HttpResponse> refusal = error ? std::nullopt : precheck(request);
         if (!error && !refusal) {
             error = co_await read_body();
         }
@@ -161,7 +156,8 @@ class HttpServer::Connection {
         const http::verb verb = parser_->get().method();
         const Connectivity wanted =
             parser_->get().keep_alive() ? Connectivity::KeepAlive : Connectivity::Close;
-        HttpResponse answer = co_await handle(to_request(parser_->release()));
+        request.body = std::move(parser_->get().body());
+        HttpResponse answer = co_await handle(std::move(request));
         const Connectivity connectivity = server_.stopping_ ? Connectivity::Close : wanted;
         const Connectivity after = co_await write(std::move(answer), connectivity, verb);
         co_return after;
@@ -178,11 +174,8 @@ class HttpServer::Connection {
         co_return error;
     }
 
-    std::optional<HttpResponse> precheck() {
-        if (!server_.options_.precheck) {
-            return std::nullopt;
-        }
-        return server_.options_.precheck(head_of(parser_->get()));
+    std::optional<HttpResponse> precheck(const HttpRequest& head) {
+        return server_.options_.precheck ? server_.options_.precheck(head) : std::nullopt;
     }
 
     Task<beast::error_code> read_body() {
@@ -214,13 +207,14 @@ class HttpServer::Connection {
     }
 
     Task<HttpResponse> handle(HttpRequest request) {
-        using asio::experimental::awaitable_operators::operator||;
         stream_.expires_never();
         running_ = std::make_shared<engine::Cancellation>();
-        std::variant<HttpResponse, std::monostate> first =
-            co_await (answer(std::move(request)) || watch_for_hang_up());
+        watch_for_hang_up();
+        HttpResponse response = co_await answer(std::move(request));
         running_ = nullptr;
-        co_return std::get<HttpResponse>(std::move(first));
+        beast::error_code ignored;
+        stream_.socket().cancel(ignored);  // the watch
+        co_return response;
     }
 
     // Whatever a handler throws is our fault and ends here.
@@ -236,18 +230,18 @@ class HttpServer::Connection {
         co_return access::make_refusal(500, "the server could not answer; its log says why");
     }
 
-    // Never completes by itself; the answer to the request cancels it.
-    Task<void> watch_for_hang_up() {
-        beast::error_code error;
-        co_await stream_.socket().async_wait(tcp::socket::wait_read,
-                                             asio::redirect_error(asio::use_awaitable, error));
-        char next = 0;
-        if (!error &&
-            ::recv(stream_.socket().native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
-            running_->request();
-        }
-        asio::steady_timer never(stream_.get_executor(), asio::steady_timer::time_point::max());
-        co_await never.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    // Until the request is answered. It may be over, and all of this gone, when the call comes.
+    void watch_for_hang_up() {
+        stream_.socket().async_wait(
+            tcp::socket::wait_read,
+            [watched = std::weak_ptr(running_),
+             socket = stream_.socket().native_handle()](const beast::error_code& error) {
+                const engine::CancellationPtr running = watched.lock();
+                char next = 0;
+                if (!error && running && ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+                    running->request();
+                }
+            });
     }
 
     Task<Connectivity> write(HttpResponse answer, Connectivity connectivity, http::verb verb) {
