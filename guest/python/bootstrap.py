@@ -9,6 +9,7 @@ outside trusts it with more than that: whether the program failed, and why, is d
 kernel's word.
 """
 
+import __future__
 import ast
 import base64
 import builtins
@@ -30,6 +31,7 @@ CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
 TOOLS = "/tools"
+FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 def read_request():
@@ -50,7 +52,8 @@ def place_files(files):
 def prepare(request):
     os.set_inheritable(REPORT_FD, False)
     place_files(request["files"])
-    os.environ.update(request["env"])
+    for name, value in request["env"].items():
+        os.environ[name] = value
     sys.argv = ["main.py", *request["args"]]
     sys.path.insert(0, WORKSPACE)
     offer_tools()
@@ -118,15 +121,9 @@ def compile_program(source):
     body = compile(tree, MAIN, "exec", flags, dont_inherit=True)
     if last is None:
         return body, None
-    features = body.co_flags & ast_future_flags()
+    features = body.co_flags & FUTURE_FLAGS
     value = compile(ast.Expression(last.value), MAIN, "eval", flags | features, dont_inherit=True)
     return body, value
-
-
-def ast_future_flags():
-    import __future__
-
-    return sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 async def await_both(body, value, names):
@@ -304,7 +301,7 @@ def main():
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN
+    global WORKSPACE, MAIN, LAST_PRELOADED
     import gc
     import importlib.machinery
     import importlib.util
@@ -321,11 +318,29 @@ def be_zygote(modules):
     spec = importlib.util.spec_from_loader("belljar_zygote", loader)
     library = importlib.util.module_from_spec(spec)
     os.remove(path)
+    LAST_PRELOADED = next(reversed(sys.modules))
     gc.collect()
     gc.freeze()
     library.serve()
     WORKSPACE = os.getcwd()
     MAIN = WORKSPACE + "/main.py"
+
+
+def rehearse():
+    """What main() does with a program, with one that does nothing. Memory is shared with the zygote
+    until it is written to; what every program writes to is the guest's own afterwards. A program
+    that is here already does not wait for that."""
+    import gc
+    import select
+
+    if select.select([REQUEST_FD], [], [], 0)[0]:
+        return
+    request = json.loads(json.dumps({"code": "print(end='')\n0", "files": {}, "args": []}))
+    names = new_main()
+    report = describe_result(run(*compile_program(request["code"]), names), names)
+    report["variables"] = describe_names(dict(names))
+    json.dumps(report).encode()
+    gc.collect()
 
 
 def leave(code):
@@ -338,7 +353,8 @@ def leave(code):
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.modules["__main__"].__dict__.clear()
-    for name in sys.modules.keys() - PRELOADED:
+    # From the end: to look at the others would be to write to their memory, which is shared.
+    while sys.modules and (name := next(reversed(sys.modules))) != LAST_PRELOADED:
         del sys.modules[name]
     gc.collect()
     for stream in (sys.stdout, sys.stderr):
@@ -351,6 +367,6 @@ def leave(code):
 
 if sys.argv[1:2] == ["zygote"]:
     be_zygote(sys.argv[2:])
-    PRELOADED = frozenset(sys.modules)
+    rehearse()
     leave(main())
 sys.exit(main())
