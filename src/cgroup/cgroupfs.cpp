@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <ranges>
 #include <sstream>
@@ -34,6 +35,20 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
         parts.emplace_back(part.begin(), part.end());
     }
     return parts;
+}
+
+bool is_blank(char letter) { return letter == ' ' || letter == '\n'; }
+
+// Where the word ends that is `key`; the end of the text if there is none.
+std::size_t find_after_word(std::string_view text, std::string_view key) {
+    for (std::size_t begin = text.find(key); begin != std::string_view::npos;
+         begin = text.find(key, begin + 1)) {
+        const std::size_t end = begin + key.size();
+        if ((begin == 0 || is_blank(text[begin - 1])) && end < text.size() && is_blank(text[end])) {
+            return end;
+        }
+    }
+    return text.size();
 }
 
 struct Setting {
@@ -70,6 +85,10 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"hugetlb.1GB.limit_in_bytes", 0},
         {"cgroup.max.descendants", 0},
     };
+}
+
+std::uint64_t read_counter(const Cgroup& cgroup, std::string_view name, std::string_view key = {}) {
+    return cgroup.has(name) ? read_number(fmt::format("{}/{}", cgroup.path, name), key) : 0;
 }
 
 }  // namespace
@@ -134,11 +153,12 @@ std::vector<std::string> read_words(const std::string& path) {
 }
 
 std::uint64_t read_number(const std::string& path, std::string_view key) {
-    const std::vector<std::string> words = read_words(path);
-    const auto place = key.empty()
-                           ? words.begin()
-                           : std::ranges::next(std::ranges::find(words, key), 1, words.end());
-    return place == words.end() ? 0 : std::strtoull(place->c_str(), nullptr, 10);
+    std::array<char, 4096> buffer{};
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t length = ::read(file.get(), buffer.data(), buffer.size() - 1);
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(std::max(length, 0L)));
+    const std::size_t place = key.empty() ? 0 : find_after_word(text, key);
+    return place >= text.size() ? 0 : std::strtoull(text.data() + place, nullptr, 10);
 }
 
 bool Cgroup::has(std::string_view control) const {
@@ -167,18 +187,34 @@ Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits)
     return {};
 }
 
+// Version 2 counts the time even where version 1 has the controller.
+Duration cpu_time_of(const Cgroup& cgroup) {
+    return std::max<Duration>(
+        std::chrono::nanoseconds(read_counter(cgroup, "cpuacct.usage")),
+        std::chrono::microseconds(read_counter(cgroup, "cpu.stat", "usage_usec")));
+}
+
 void add_usage(const Cgroup& cgroup, CgroupUsage& usage) {
     const auto read = [&cgroup](std::string_view name, std::string_view key = {}) {
-        return cgroup.has(name) ? read_number(fmt::format("{}/{}", cgroup.path, name), key) : 0;
+        return read_counter(cgroup, name, key);
     };
-    // Version 2 counts the time even where version 1 has the controller.
-    usage.cpu = std::max<Duration>({usage.cpu, std::chrono::nanoseconds(read("cpuacct.usage")),
-                                    std::chrono::microseconds(read("cpu.stat", "usage_usec"))});
+    usage.cpu = std::max(usage.cpu, cpu_time_of(cgroup));
     usage.memory_peak_bytes += read("memory.peak") + read("memory.max_usage_in_bytes");
     usage.out_of_memory_kills +=
         read("memory.events", "oom_kill") + read("memory.oom_control", "oom_kill");
     usage.processes_peak += read("pids.peak");
     usage.process_limit_hits += read("pids.events", "max");
+}
+
+bool disks_have_weights() {
+    std::error_code none;
+    for (const auto& disk : std::filesystem::directory_iterator("/sys/block", none)) {
+        const Result<std::string> text = read_file(disk.path() / "queue/scheduler", kFileLimit);
+        if (text.value_or("").contains("[bfq]")) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<pid_t> list_processes(const std::string& path) {

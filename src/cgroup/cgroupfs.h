@@ -66,6 +66,9 @@ struct Cgroup {
 [[nodiscard]] Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits);
 // Adds what it has counted.
 void add_usage(const Cgroup& cgroup, CgroupUsage& usage);
+[[nodiscard]] Duration cpu_time_of(const Cgroup& cgroup);
+// Whether a share of input and output means anything: only one scheduler of the kernel's knows it.
+[[nodiscard]] bool disks_have_weights();
 
 [[nodiscard]] std::vector<pid_t> list_processes(const std::string& path);
 // Version 2 ends all at once. Version 1 has no such order: whoever is listed is ended, which a fork

@@ -30,6 +30,21 @@ Result<void> give_processes(const std::string& path, uid_t user) {
     return {};
 }
 
+// Version 1 has a group for each controller, and each costs a jar as much as any other: none is
+// made for what another counts as well, or what the host does not use.
+void leave_out_idle_controls(std::vector<Cgroup>& trees) {
+    const bool time_is_counted = std::ranges::any_of(
+        trees, [](const Cgroup& tree) { return is_unified(tree) && tree.has("cpu.stat"); });
+    const bool weights = disks_have_weights();
+    for (Cgroup& tree : trees) {
+        const bool one = !is_unified(tree);
+        std::erase_if(tree.controls, [&](const std::string& name) {
+            return one && (name == "cpu.stat" || (name == "cpuacct.usage" && time_is_counted) ||
+                           (name.starts_with("blkio.") && !weights));
+        });
+    }
+}
+
 }  // namespace
 
 JarCgroup::~JarCgroup() {
@@ -53,10 +68,13 @@ bool JarCgroup::out_of_memory() const {
 }
 
 Result<void> JarCgroup::change(Bytes memory, double cpu) {
-    limits_.memory = memory;
-    limits_.cpu = cpu;
+    const bool other_memory = memory != std::exchange(limits_.memory, memory);
+    const bool other_cpu = cpu != std::exchange(limits_.cpu, cpu);
     for (const Cgroup& cgroup : cgroups_) {
-        BJ_TRY_VOID(apply_limits(cgroup, limits_));
+        const bool memory_alone = cgroup.has("memory.limit_in_bytes");
+        if (memory_alone ? other_memory : other_cpu || (other_memory && is_unified(cgroup))) {
+            BJ_TRY_VOID(apply_limits(cgroup, limits_));
+        }
     }
     return {};
 }
@@ -82,6 +100,14 @@ CgroupUsage JarCgroup::usage() const {
         add_usage(cgroup, usage);
     }
     return usage;
+}
+
+Duration JarCgroup::cpu_time() const {
+    Duration time{};
+    for (const Cgroup& cgroup : cgroups_) {
+        time = std::max(time, cpu_time_of(cgroup));
+    }
+    return time;
 }
 
 std::optional<std::uint64_t> JarCgroup::processes() const {
@@ -111,6 +137,7 @@ JarCgroups::JarCgroups(const std::vector<std::string>& trees) {
         trees_.push_back(examine_cgroup(tree));
         layers_ |= trees_.back().layers;
     }
+    leave_out_idle_controls(trees_);
 }
 
 Result<Fd> JarCgroups::make_nursery(uid_t user) {

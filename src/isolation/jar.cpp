@@ -229,7 +229,7 @@ void Jar::start(const StartMessage& order) {
     }
     timeout_ = std::min<Duration>(Duration(order.timeout_nanoseconds), kLongestTime);
     if (guest_started_) {
-        cpu_before_ = resources_.cgroup.usage().cpu;
+        cpu_before_ = resources_.cgroup.cpu_time();
         started_ = Clock::now();
         deadline_ = started_ + timeout_;
     }
