@@ -109,12 +109,19 @@ Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
     Result<Fd> mount = jar::make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}},
                                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     ::unlink(kName);
-    // mkfs puts lost+found there for fsck, which never runs on it. A new workspace is empty.
-    if (mount && (::unlinkat(mount->get(), "lost+found", AT_REMOVEDIR) != 0 ||
-                  ::fchownat(mount->get(), "", owner, owner, AT_EMPTY_PATH) != 0)) {
+    if (mount && ::fchownat(mount->get(), "", owner, owner, AT_EMPTY_PATH) != 0) {
         return fail(system_error("prepare the workspace"));
     }
     return mount;
+}
+
+Result<void> empty_pattern(const Fd& pattern) {
+    BJ_TRY(const WorkspaceImage image, attach_loop(pattern, LoopAccess::ReadWrite));
+    BJ_TRY(const Fd mount, mount_workspace_image(image, 0));
+    if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {
+        return fail(system_error("empty the pattern of workspaces"));
+    }
+    return {};
 }
 
 }  // namespace belljar::isolation
