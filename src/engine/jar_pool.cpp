@@ -15,9 +15,9 @@ constexpr Duration kLongestMaking = std::chrono::seconds(60);
 constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
-// A tenth of what runs get. With much less, a jar would be in the way: it could hold a lock of the
-// kernel and not get to run.
-constexpr double kCpuWhileWaiting = 0.05;
+// Half of what runs get by default. With much less, a jar would be in the way of others: it holds
+// locks of the kernel and would not get to run.
+constexpr double kCpuWhileWaiting = 0.25;
 
 execution::Limits while_waiting(execution::Limits limits) {
     limits.cpu = std::min(limits.cpu, kCpuWhileWaiting);
@@ -38,6 +38,11 @@ JarPool::JarPool(const asio::any_io_executor& executor, WardenLink& warden, cons
 
 std::size_t JarPool::Shelf::missing() const {
     return size.wanted() - std::min(size.wanted(), ready.size() + under_way);
+}
+
+void JarPool::fork_from(Zygotes& zygotes) {
+    zygotes_ = &zygotes;
+    zygotes.on_change([this] { wake_.cancel(); });
 }
 
 void JarPool::open(const runner::Runners& runners) {
@@ -161,9 +166,14 @@ JarPool::Shelf* JarPool::neediest() {
         held += shelf.ready.size() + shelf.under_way;
     }
     const bool room = held < options_.bounds.memory.count / kReadyJarMemory.count;
-    const auto most = std::ranges::max_element(shelves_, {}, &Shelf::missing);
-    const bool needed = most != shelves_.end() && most->missing() > 0;
+    const auto lack = [this](const Shelf& shelf) { return to_be_made(shelf); };
+    const auto most = std::ranges::max_element(shelves_, {}, lack);
+    const bool needed = most != shelves_.end() && to_be_made(*most) > 0;
     return room && needed && under_way_ < kMostUnderWay ? &*most : nullptr;
+}
+
+std::size_t JarPool::to_be_made(const Shelf& shelf) const {
+    return zygotes_ != nullptr && zygotes_->awaited(*shelf.manifest) ? 0 : shelf.missing();
 }
 
 Task<void> JarPool::make(Shelf* shelf) {

@@ -50,7 +50,7 @@ class JarPool {
             const Log& log);
 
     // Guests are forked from these, where one is ready. They outlive the pool.
-    void fork_from(Zygotes& zygotes) { zygotes_ = &zygotes; }
+    void fork_from(Zygotes& zygotes);
     // Begins to make jars for these, which outlive the pool.
     void open(const runner::Runners& runners);
     // A jar whose run begins now under these limits, if one is ready that they fit.
@@ -78,6 +78,8 @@ class JarPool {
     // Returns when there is something to be done next, if nothing happens before.
     TimePoint order_missing();
     Shelf* neediest();
+    // As many as can be made now. While the first zygote starts, none: it makes better ones.
+    [[nodiscard]] std::size_t to_be_made(const Shelf& shelf) const;
     Task<void> make(Shelf* shelf);
     Task<bool> try_make(Shelf* shelf);
     void drop(Shelf* shelf, isolation::JarId id);

@@ -135,7 +135,7 @@ TEST_F(JarPoolTest, MakesJarsThatWaitWithASmallShareOfTheProcessor) {
     ASSERT_EQ(orders.size(), 2U);
     for (Order& order : orders) {
         EXPECT_EQ(order.message.waits, 1U);
-        EXPECT_EQ(order.message.cpu_thousandths, 50U);
+        EXPECT_EQ(order.message.cpu_thousandths, 250U);
         EXPECT_EQ(order.message.memory_bytes, limits.memory.count);
     }
     EXPECT_EQ(figures().ready, 0U) << "their interpreters have not said a word";

@@ -61,6 +61,11 @@ std::uint32_t Zygotes::take(const runner::Manifest& manifest) {
     return slot->current;
 }
 
+bool Zygotes::awaited(const runner::Manifest& manifest) const {
+    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
+    return slot != slots_.end() && slot->current == 0 && slot->coming != 0;
+}
+
 void Zygotes::begin(Slot& slot) {
     const Result<std::uint32_t> started = warden_.start_zygote(
         command_of(*slot.manifest), slot.manifest->bootstrap,
@@ -94,6 +99,7 @@ void Zygotes::on_state(std::uint32_t zygote, bool ready) {
             (slot.coming == zygote ? slot.coming : slot.current) = 0;
             log_.warning("a zygote is gone", {{"language", slot.manifest->language}});
             begin_later(slot);
+            changed_();
         }
     }
 }
@@ -116,6 +122,7 @@ Task<void> Zygotes::try_out(Slot* slot, std::uint32_t zygote) {
     slot->forks = 0;
     slot->since = Clock::now();
     slot->pause = {};
+    changed_();
 }
 
 }  // namespace belljar::engine

@@ -34,6 +34,10 @@ class Zygotes {
     void start(const std::vector<runner::Manifest>& manifests);
     // Who forks the next guest; 0: nobody is ready, the command has to be executed.
     [[nodiscard]] std::uint32_t take(const runner::Manifest& manifest);
+    // The first one is on its way: soon there will be one, or the news that there is none.
+    [[nodiscard]] bool awaited(const runner::Manifest& manifest) const;
+    // Called when one is ready and when one is gone.
+    void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
    private:
     struct Slot {
@@ -57,6 +61,7 @@ class Zygotes {
     const Log& log_;
     Lifetime lifetime_;
     Trial trial_;
+    std::function<void()> changed_ = [] {};
     std::list<Slot> slots_;
 };
 
