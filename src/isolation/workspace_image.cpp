@@ -95,8 +95,10 @@ Result<WorkspaceImage> make_workspace_image(const Fd& pattern, const std::string
     }
     BJ_TRY(const Fd file,
            make_nameless_file(directory, Bytes{static_cast<std::uint64_t>(status.st_size)}));
+    // Filled only now: the device waits until what is in its file has reached the disk.
+    BJ_TRY(WorkspaceImage image, attach_loop(file, LoopAccess::ReadWrite));
     BJ_TRY_VOID(copy_content(pattern, file));
-    return attach_loop(file, LoopAccess::ReadWrite);
+    return image;
 }
 
 Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
