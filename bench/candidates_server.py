@@ -12,8 +12,7 @@ from support_mcp import MODERN, call, initialize, modern
 from support_server import Server
 from timekeepers import hello
 
-# The one place that knows how a server is told to keep no jar ready.
-COLD = "[pool]\nready = 0\n"
+READY_JARS, NONE_READY = 2, 0  # the first is the product's own setting
 
 PROGRAMS = {
     "python": "print('hello {}')",
@@ -22,16 +21,13 @@ PROGRAMS = {
 MCP_HEADERS = (("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", MODERN))
 
 
-def start_server(place, name, configuration=""):
-    """A server on a free port; a configuration that it refuses is a reason, not a failure."""
-    file = place / f"{name}.toml"
-    file.write_text(configuration)
+def start_server(place, name, ready_jars=READY_JARS):
+    """A server on a free port; settings that it refuses are a reason, not a failure."""
     try:
-        return Server(place / name, "--auth", "none", "--config", file,
-                      env=environment(LOG_LEVEL="error"))
+        return Server(place / name, "--auth", "none",
+                      env=environment(LOG_LEVEL="error", BELLJAR_POOL_READY=str(ready_jars)))
     except AssertionError as error:
-        words = str(error).strip().replace(f"{file}:", "configuration line ")
-        raise NotHere(words) from None
+        raise NotHere(str(error).strip()) from None
 
 
 def program(language, token):

@@ -47,6 +47,7 @@ def of(result):
         "runc / warm hello": quotient(p50(result, "runc"), warm),
         "docker run / warm hello": quotient(p50(result, "docker"), warm),
         "cold hello / warm hello": quotient(p50(result, COLD), warm),
+        "cold hello / bare warm fork to reaped": quotient(p50(result, COLD), p50(result, "fork")),
         "hello after 100 ms of rest / warm hello": quotient(p50(result, WARM, "paced"), warm),
         "p99 / p50 of one caller": quotient(with_callers(result, 1, "p99_ms"),
                                             with_callers(result, 1, "p50_ms")),

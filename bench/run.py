@@ -134,7 +134,8 @@ class Bench:
         self.add("", "", lambda: candidates_server.mcp_over_http(self.server))
         self.add("mcp_stdio", "MCP over stdio, python, warm", candidates_server.Stdio)
         try:
-            server = candidates_server.start_server(self.place, "cold", candidates_server.COLD)
+            server = candidates_server.start_server(self.place, "cold",
+                                                    candidates_server.NONE_READY)
         except NotHere as reason:
             self.note_missing("http_python_cold", "POST /execute, python, cold", reason)
             return
