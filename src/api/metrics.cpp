@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <numeric>
+#include <vector>
 
 #include "engine/grade.h"
 
@@ -17,7 +17,7 @@ struct Label {
     std::string_view value;
 };
 
-using Labels = std::initializer_list<Label>;
+using Labels = std::vector<Label>;
 
 // A backslash, a quotation mark and a line break are the three that would end a value early.
 std::string escape(std::string_view value) {
@@ -45,20 +45,20 @@ class Page {
     }
 
     template <typename Number>
-    void add(Labels labels, Number value) {
+    void add(const Labels& labels, Number value) {
         add_sample("", labels, fmt::format("{}", value));
     }
 
     // One sample of a metric that has several, such as a histogram.
     template <typename Number>
-    void add_part(std::string_view part, Labels labels, Number value) {
+    void add_part(std::string_view part, const Labels& labels, Number value) {
         add_sample(part, labels, fmt::format("{}", value));
     }
 
     [[nodiscard]] std::string take() { return std::move(text_); }
 
    private:
-    void add_sample(std::string_view part, Labels labels, std::string_view value) {
+    void add_sample(std::string_view part, const Labels& labels, std::string_view value) {
         text_ += name_;
         text_ += part;
         char before = '{';
@@ -67,7 +67,7 @@ class Page {
                            escape(label.value));
             before = ',';
         }
-        fmt::format_to(std::back_inserter(text_), "{} {}\n", labels.size() > 0 ? "}" : "", value);
+        fmt::format_to(std::back_inserter(text_), "{} {}\n", labels.empty() ? "" : "}", value);
     }
 
     std::string text_;
@@ -96,18 +96,31 @@ void add_runs(Page& page, const engine::RunFigures& figures) {
     }
 }
 
-// The samples of a histogram that has begun.
-void add_durations(Page& page, const engine::Durations& durations) {
+// The samples of a histogram that has begun, or of one of those that it consists of.
+void add_durations(Page& page, const engine::Durations& durations, const Labels& labels = {}) {
+    const auto add_bucket = [&page, &labels](std::string_view end, std::uint64_t count) {
+        Labels all = labels;
+        all.push_back({"le", end});
+        page.add_part("_bucket", all, count);
+    };
     std::uint64_t so_far = 0;
     for (std::size_t index = 0; index < engine::kClassSeconds.size(); ++index) {
         so_far += durations.classes.at(index);
-        const std::string end = fmt::format("{:g}", engine::kClassSeconds.at(index));
-        page.add_part("_bucket", {{"le", end}}, so_far);
+        add_bucket(fmt::format("{:g}", engine::kClassSeconds.at(index)), so_far);
     }
     so_far += durations.classes.back();
-    page.add_part("_bucket", {{"le", "+Inf"}}, so_far);
-    page.add_part("_sum", {}, to_seconds(durations.sum));
-    page.add_part("_count", {}, so_far);
+    add_bucket("+Inf", so_far);
+    page.add_part("_sum", labels, to_seconds(durations.sum));
+    page.add_part("_count", labels, so_far);
+}
+
+void add_steps(Page& page, const engine::RunFigures& figures) {
+    page.begin("belljar_step_seconds", "histogram",
+               "Where the time of runs went, one step after the other.");
+    for (std::size_t index = 0; index < execution::kTimingSteps.size(); ++index) {
+        const std::string_view step = execution::kTimingSteps.at(index).name;
+        add_durations(page, figures.steps.at(index), {{"step", step}});
+    }
 }
 
 void add_admission(Page& page, const engine::Admission::Figures& figures) {
@@ -157,6 +170,7 @@ std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFig
     add_runs(page, figures);
     page.begin("belljar_run_seconds", "histogram", "How long runs took by the clock on the wall.");
     add_durations(page, figures.wall);
+    add_steps(page, figures);
     add_admission(page, figures.admission);
     add_pools(page, figures);
     page.begin("belljar_denials_total", "counter", "What programs were refused, by rule.");

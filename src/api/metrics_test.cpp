@@ -92,14 +92,25 @@ TEST(Metrics, TellHowJarsMadeAheadServe) {
     EXPECT_TRUE(has_line(page, R"(belljar_jars_lost_total{language="python"} 7)"));
 }
 
+TEST(Metrics, TellWhereTheTimeWent) {
+    engine::RunFigures figures;
+    figures.steps[2].add(std::chrono::milliseconds(2));
+    const std::string page = render_metrics(sandbox(), figures);
+    const std::string step = R"({step="guest_start",le=")";
+    EXPECT_TRUE(has_line(page, "belljar_step_seconds_bucket" + step + R"(0.001"} 0)"));
+    EXPECT_TRUE(has_line(page, "belljar_step_seconds_bucket" + step + R"(0.0025"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_step_seconds_sum{step="guest_start"} 0.002)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_step_seconds_count{step="admission"} 0)"));
+}
+
 TEST(Metrics, BucketsAddUp) {
     engine::RunFigures figures;
     figures.wall.classes.front() = 1;
-    figures.wall.classes[2] = 2;
+    figures.wall.classes[6] = 2;
     figures.wall.classes.back() = 4;
     figures.wall.sum = std::chrono::milliseconds(1500);
     const std::string page = render_metrics(sandbox(), figures);
-    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.01"} 1)"));
+    EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.0005"} 1)"));
     EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.05"} 1)"));
     EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="0.1"} 3)"));
     EXPECT_TRUE(has_line(page, R"(belljar_run_seconds_bucket{le="300"} 3)"));
@@ -136,7 +147,7 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
             EXPECT_TRUE(explained.insert(current).second) << line;
         }
     }
-    EXPECT_EQ(explained.size(), 15U);
+    EXPECT_EQ(explained.size(), 16U);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace belljar::engine {
 
 // Upper ends of the classes into which durations fall; a last class is without end.
-inline constexpr std::array<double, 12> kClassSeconds{0.01, 0.05, 0.1, 0.25, 0.5, 1,
-                                                      2.5,  5,    10,  30,   60,  300};
+inline constexpr std::array<double, 16> kClassSeconds{
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
 
 // How long something took, many times over.
 struct Durations {

@@ -45,12 +45,18 @@ JarPool::MemoryLimit memory_limit_of(const execution::Isolation& isolation) {
     return missing ? JarPool::MemoryLimit::Fixed : JarPool::MemoryLimit::Changeable;
 }
 
-// Beside what the warden measured stands what was left of the time since `begun`.
-execution::Timing timing_of(TimePoint begun, const LaunchedJar& jar, const RawExit& exit) {
+// Beside what the warden measured stands what was left of the time from `begun` to `collected`.
+execution::Timing timing_of(TimePoint begun, TimePoint collected, const LaunchedJar& jar,
+                            const RawExit& exit) {
+    const bool ready = jar.begin == Begin::WhenTold;
+    const Duration to_sign = jar.io.signed_at() - (begun + exit.set_up);
+    const Duration start = ready ? Duration{} : std::clamp(to_sign, Duration{}, exit.wall);
     return {.jar = exit.set_up,
-            .run = exit.wall,
-            .collect = std::max(Clock::now() - begun - exit.set_up - exit.wall, Duration{}),
-            .jar_ready = jar.begin == Begin::WhenTold};
+            .guest_start = start,
+            .run = exit.wall - start,
+            .collect = std::max(collected - begun - exit.set_up - exit.wall, Duration{}),
+            .record = Clock::now() - collected,
+            .jar_ready = ready};
 }
 
 }  // namespace
@@ -112,8 +118,8 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     const Duration waited = Clock::now() - asked;
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
-    if (result && result->debug) {
-        result->debug->admission = waited;
+    if (result) {
+        result->timing.admission = waited;
     }
     co_return result;
 }
@@ -164,6 +170,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
+    const TimePoint collected = Clock::now();
     RunResult result{.execution_id = execution_id,
                      .language = manifest->language,
                      .runner = manifest->runner,
@@ -173,9 +180,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan->limits, result);
-    if (plan->request.debug) {
-        result.debug = timing_of(begun, jar, *exit);
-    }
+    result.timing = timing_of(begun, collected, jar, *exit);
+    result.debug = plan->request.debug;
     co_return result;
 }
 

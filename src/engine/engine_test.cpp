@@ -452,9 +452,10 @@ TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {
     end(order);
     ASSERT_TRUE(run.result && *run.result);
     EXPECT_EQ((*run.result)->result_json, "42");
-    ASSERT_TRUE((*run.result)->debug);
-    EXPECT_TRUE((*run.result)->debug->jar_ready);
-    EXPECT_EQ((*run.result)->debug->jar, Duration{});
+    EXPECT_TRUE((*run.result)->debug);
+    EXPECT_TRUE((*run.result)->timing.jar_ready);
+    EXPECT_EQ((*run.result)->timing.jar, Duration{});
+    EXPECT_EQ((*run.result)->timing.guest_start, Duration{});
     EXPECT_EQ(pooled.figures().pools.at("python").taken, 1U);
 }
 
@@ -467,8 +468,8 @@ TEST_F(EngineWithPoolTest, ARunThatFindsNoneGetsOneOfItsOwn) {
     settle();
     end(order);
     ASSERT_TRUE(run.result && *run.result);
-    EXPECT_FALSE((*run.result)->debug->jar_ready);
-    EXPECT_GT((*run.result)->debug->jar, Duration{});
+    EXPECT_FALSE((*run.result)->timing.jar_ready);
+    EXPECT_GT((*run.result)->timing.jar, Duration{});
     EXPECT_EQ(pooled.figures().pools.at("python").unfit, 1U);
 }
 

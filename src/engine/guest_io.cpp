@@ -91,6 +91,7 @@ Task<bool> GuestIo::await_sign() {
     const std::size_t count = co_await report_pipe_.async_read_some(
         asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
     report_.append(buffer.data(), count);
+    signed_at_ = Clock::now();
     co_return !error;
 }
 
@@ -170,6 +171,9 @@ Task<void> GuestIo::read_report() {
             asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
         if (error) {
             co_return;
+        }
+        if (bytes == 0 && signed_at_ == TimePoint{}) {
+            signed_at_ = Clock::now();
         }
         // Beyond the limit it is read and forgotten; a report cut short does not parse.
         report_.append(buffer.data(), std::min(count, kReportLimit - report_.size()));

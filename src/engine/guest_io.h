@@ -58,6 +58,8 @@ class GuestIo {
         return stderr_capture_.finish();
     }
     [[nodiscard]] const std::string& report() const { return report_; }
+    // When the bootstrap said that it waits for the request; the beginning of time if it did not.
+    [[nodiscard]] TimePoint signed_at() const { return signed_at_; }
     // nullptr without keep_in().
     [[nodiscard]] storage::OutputRecording* recording() {
         return recording_ ? &*recording_ : nullptr;
@@ -86,6 +88,7 @@ class GuestIo {
     outcome::OutputCapture stderr_capture_;
     std::optional<storage::OutputRecording> recording_;
     std::string report_;
+    TimePoint signed_at_{};
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
     std::function<void(OutputStream, std::string_view)> on_output_;

@@ -12,6 +12,9 @@ constexpr const char* kOtherRules = "other";
 void RunCounters::count(const execution::RunResult& result) {
     ++figures_.ended[{result.language, result.status}];
     figures_.wall.add(result.usage.wall);
+    for (std::size_t index = 0; index < execution::kTimingSteps.size(); ++index) {
+        figures_.steps.at(index).add(result.timing.*execution::kTimingSteps.at(index).time);
+    }
     for (const execution::Denial& denial : result.denials) {
         const bool room =
             figures_.denials.size() < kMostRules || figures_.denials.contains(denial.rule);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +30,7 @@ struct RunFigures {
     std::map<ErrorCode, std::uint64_t> refused{};
     std::map<std::string, std::uint64_t> denials{};  // by rule
     Durations wall{};
+    std::array<Durations, execution::kTimingSteps.size()> steps{};  // in their order
     Admission::Figures admission{};
     std::map<std::string, PoolFigures> pools{};  // by language
 };

@@ -51,12 +51,23 @@ TEST(RunCounters, TimesFallIntoTheFirstClassThatHoldsThem) {
     counters.count(ended(Status::Ok, std::chrono::seconds(300)));
     counters.count(ended(Status::Ok, std::chrono::hours(24)));
     const RunFigures& figures = counters.figures();
-    EXPECT_EQ(figures.wall.classes.front(), 2U);
-    EXPECT_EQ(figures.wall.classes[1], 1U);
+    EXPECT_EQ(figures.wall.classes.front(), 1U);
+    EXPECT_EQ(figures.wall.classes[4], 1U);
+    EXPECT_EQ(figures.wall.classes[5], 1U);
     EXPECT_EQ(figures.wall.classes[kClassSeconds.size() - 1], 1U);
     EXPECT_EQ(figures.wall.classes.back(), 1U);
     EXPECT_EQ(figures.wall.sum,
               milliseconds(21) + std::chrono::seconds(300) + std::chrono::hours(24));
+}
+
+TEST(RunCounters, EachStepHasItsTimes) {
+    RunCounters counters;
+    counters.count({.timing = {.jar = milliseconds(2), .record = milliseconds(7)}});
+    const RunFigures& figures = counters.figures();
+    EXPECT_EQ(figures.steps[0].sum, Duration{});
+    EXPECT_EQ(figures.steps[1].sum, milliseconds(2));
+    EXPECT_EQ(figures.steps[5].sum, milliseconds(7));
+    EXPECT_EQ(figures.steps[5].classes[4], 1U);
 }
 
 TEST(RunCounters, CountRefusalsByCode) {

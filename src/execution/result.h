@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -83,14 +84,28 @@ struct Usage {
     std::uint64_t processes_peak = 0;
 };
 
-// Where the time of a run went, for whoever asked.
+// Where the time of a run went, one step after the other.
 struct Timing {
     Duration admission{};    // waiting for its turn
     Duration jar{};          // until its guest could start
-    Duration run{};          // of the guest
+    Duration guest_start{};  // until the interpreter awaited the program
+    Duration run{};          // of the program
     Duration collect{};      // the jar's end, its counters, what was left to read
+    Duration record{};       // making the result of it
     bool jar_ready = false;  // made before there was a request
 };
+
+struct TimingStep {
+    std::string_view name;
+    Duration Timing::* time;
+};
+
+inline constexpr std::array<TimingStep, 6> kTimingSteps{{{"admission", &Timing::admission},
+                                                         {"jar", &Timing::jar},
+                                                         {"guest_start", &Timing::guest_start},
+                                                         {"run", &Timing::run},
+                                                         {"collect", &Timing::collect},
+                                                         {"record", &Timing::record}}};
 
 // The isolation that really held for this run.
 struct Isolation {
@@ -124,7 +139,8 @@ struct RunResult {
     std::vector<Denial> denials{};
     Usage usage{};
     Isolation isolation{};
-    std::optional<Timing> debug{};
+    Timing timing{};
+    bool debug = false;  // whether the caller wants to see it
 
     [[nodiscard]] bool success() const { return status == Status::Ok; }
 };

@@ -151,12 +151,14 @@ constexpr std::string_view kExecuteCodeOutput = R"({
       "properties": {
         "admission_milliseconds": {"type": "number"},
         "jar_milliseconds": {"type": "number"},
+        "guest_start_milliseconds": {"type": "number"},
         "run_milliseconds": {"type": "number"},
         "collect_milliseconds": {"type": "number"},
+        "record_milliseconds": {"type": "number"},
         "jar_ready": {"type": "boolean", "description": "Whether a sandbox was waiting already."}
       },
-      "required": ["admission_milliseconds", "jar_milliseconds", "run_milliseconds",
-                   "collect_milliseconds", "jar_ready"]
+      "required": ["admission_milliseconds", "jar_milliseconds", "guest_start_milliseconds",
+                   "run_milliseconds", "collect_milliseconds", "record_milliseconds", "jar_ready"]
     }
   },
   "required": ["execution_id", "language", "runner", "status", "success", "exit_code", "stdout",

@@ -69,12 +69,11 @@ json::object to_json(const Usage& usage) {
 }
 
 json::object to_json(const Timing& timing) {
-    const auto milliseconds = [](Duration time) { return to_seconds(time) * 1000.0; };
-    return {{"admission_milliseconds", milliseconds(timing.admission)},
-            {"jar_milliseconds", milliseconds(timing.jar)},
-            {"run_milliseconds", milliseconds(timing.run)},
-            {"collect_milliseconds", milliseconds(timing.collect)},
-            {"jar_ready", timing.jar_ready}};
+    json::object object{{"jar_ready", timing.jar_ready}};
+    for (const auto& [name, time] : execution::kTimingSteps) {
+        object[std::string(name) + "_milliseconds"] = to_seconds(timing.*time) * 1000.0;
+    }
+    return object;
 }
 
 template <typename T>
@@ -141,7 +140,7 @@ json::object to_json(const RunResult& result) {
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);
     if (result.debug) {
-        object["debug"] = to_json(*result.debug);
+        object["debug"] = to_json(result.timing);
     }
     return object;
 }

@@ -143,19 +143,23 @@ TEST(ResultJson, SaysTheNestedMembers) {
             .value());
 }
 
-TEST(ResultJson, TellsWhereTheTimeWentIfThatIsKnown) {
-    RunResult result;
+TEST(ResultJson, TellsWhereTheTimeWentIfThatIsAskedFor) {
+    RunResult result{.timing = {.admission = std::chrono::milliseconds(1),
+                                .jar = std::chrono::milliseconds(2),
+                                .guest_start = std::chrono::milliseconds(3),
+                                .run = std::chrono::microseconds(2500),
+                                .collect = std::chrono::milliseconds(4),
+                                .record = std::chrono::milliseconds(5),
+                                .jar_ready = true}};
     EXPECT_FALSE(to_json(result).contains("debug"));
-    result.debug = execution::Timing{.admission = std::chrono::milliseconds(1),
-                                     .jar = std::chrono::milliseconds(2),
-                                     .run = std::chrono::microseconds(2500),
-                                     .collect = std::chrono::milliseconds(4),
-                                     .jar_ready = true};
+    result.debug = true;
     const json::object debug = to_json(result).at("debug").as_object();
     EXPECT_DOUBLE_EQ(debug.at("admission_milliseconds").as_double(), 1);
     EXPECT_DOUBLE_EQ(debug.at("jar_milliseconds").as_double(), 2);
     EXPECT_DOUBLE_EQ(debug.at("run_milliseconds").as_double(), 2.5);
+    EXPECT_DOUBLE_EQ(debug.at("guest_start_milliseconds").as_double(), 3);
     EXPECT_DOUBLE_EQ(debug.at("collect_milliseconds").as_double(), 4);
+    EXPECT_DOUBLE_EQ(debug.at("record_milliseconds").as_double(), 5);
     EXPECT_TRUE(debug.at("jar_ready").as_bool());
 }
 

@@ -71,7 +71,11 @@ def test_debug_tells_where_the_time_went(pool_server):
     assert debug["jar_milliseconds"] == 0
     assert 300 <= debug["run_milliseconds"] < 5000
     assert 0 <= debug["admission_milliseconds"] < 5000
+    assert debug["guest_start_milliseconds"] == 0
     assert 0 <= debug["collect_milliseconds"] < 10_000
+    assert 0 <= debug["record_milliseconds"] < 10_000
+    for step in ("admission", "jar", "guest_start", "run", "collect", "record"):
+        assert test_metrics.value(pool_server, "belljar_step_seconds_count", step=step) == 1
     assert "debug" not in pool_server.execute("1")
     refused = pool_server.request("POST", "/execute", {"code": "1", "debug": "yes"})
     assert refused.status == 400 and b"debug" in refused.body
@@ -81,6 +85,7 @@ def test_without_a_pool_every_jar_is_made_for_its_run(own_server):
     server = own_server("--auth", "none", env=environment(BELLJAR_POOL_READY="0"))
     debug = server.execute("1", debug=True)["debug"]
     assert debug["jar_ready"] is False and debug["jar_milliseconds"] > 0
+    assert debug["guest_start_milliseconds"] > 0
     wait_until(lambda: not guests_of(server.pid), "no jar waits, no zygote is tried out")
     assert "belljar_jars_ready{" not in server.request("GET", "/metrics").body.decode()
 
