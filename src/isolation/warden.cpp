@@ -137,7 +137,6 @@ Result<void> Warden::start_nursery() {
         return {};
     }
     BJ_TRY_VOID(enter_private_directory());
-    BJ_TRY_VOID(template_.valid() ? empty_pattern(template_) : Result<void>{});
     const uid_t root = host_.first_user - 1;
     BJ_TRY(const Fd cgroup, cgroups_.make_nursery(root));
     BJ_TRY(nursery_, jar::Nursery::start(init_, {.first = root, .count = host_.user_count + 1},

@@ -117,13 +117,4 @@ Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
     return mount;
 }
 
-Result<void> empty_pattern(const Fd& pattern) {
-    BJ_TRY(const WorkspaceImage image, attach_loop(pattern, LoopAccess::ReadWrite));
-    BJ_TRY(const Fd mount, mount_workspace_image(image, 0));
-    if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {
-        return fail(system_error("empty the pattern of workspaces"));
-    }
-    return {};
-}
-
 }  // namespace belljar::isolation

@@ -35,8 +35,4 @@ enum class LoopAccess { ReadOnly, ReadWrite };
 // directory where it may make a node, by whose name the mount table then knows it.
 [[nodiscard]] Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner);
 
-// mkfs puts lost+found there for fsck, which never runs on it. A new workspace is empty. Where
-// nodes can be made, as above.
-[[nodiscard]] Result<void> empty_pattern(const Fd& pattern);
-
 }  // namespace belljar::isolation

@@ -1,6 +1,7 @@
 #include "keeper/workspace_template.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -12,11 +13,13 @@
 #include <vector>
 
 #include "isolation/workspace_image.h"
+#include "jar/mounts.h"
 
 namespace belljar::keeper {
 namespace {
 
 constexpr const char* kMkfs = "/usr/sbin/mkfs.ext4";
+constexpr off_t kBlock = 4096;
 constexpr std::uint64_t kBytesPerInode = 8192;
 constexpr std::uint64_t kMostInodes = 262'144;
 
@@ -48,6 +51,41 @@ constexpr std::uint64_t kMostInodes = 262'144;
     ::_exit(127);
 }
 
+Bytes size_of(const Fd& file) {
+    return Bytes{static_cast<std::uint64_t>(::lseek(file.get(), 0, SEEK_END))};
+}
+
+// Those that are not zero. mkfs leaves room that is allocated and empty, which counts as content as
+// soon as somebody has read it.
+Result<void> copy_blocks(const Fd& from, const Fd& to) {
+    off_t hole = 0;
+    off_t at = 0;
+    while ((at = ::lseek(from.get(), hole, SEEK_DATA)) >= 0) {
+        hole = ::lseek(from.get(), at, SEEK_HOLE);
+        for (; at < hole; at += kBlock) {
+            std::array<char, kBlock> block{};
+            if (::pread(from.get(), block.data(), kBlock, at) < 0) {
+                return fail(system_error("read the template"));
+            }
+            const bool zero = std::ranges::all_of(block, [](char byte) { return byte == 0; });
+            if (!zero && ::pwrite(to.get(), block.data(), kBlock, at) != kBlock) {
+                return fail(system_error("write the template"));
+            }
+        }
+    }
+    return errno == ENXIO ? Result<void>{} : fail(system_error("SEEK_DATA"));
+}
+
+Result<void> remove_lost_and_found(const isolation::WorkspaceImage& image) {
+    const std::string device = "/dev/loop" + std::to_string(image.minor);
+    BJ_TRY(const Fd mount, jar::make_filesystem("ext4", {{"source", device}, {"nobarrier", ""}},
+                                                MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+    if (::unlinkat(mount.get(), "lost+found", AT_REMOVEDIR) != 0) {
+        return fail(system_error("rmdir lost+found"));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<WorkspaceTemplate> WorkspaceTemplate::start(const std::string& directory, Bytes size) {
@@ -63,7 +101,7 @@ Result<WorkspaceTemplate> WorkspaceTemplate::start(const std::string& directory,
         become_mkfs(file, size);
     }
     BJ_TRY(PidFd process, PidFd::open(mkfs));
-    return WorkspaceTemplate(std::move(file), std::move(process));
+    return WorkspaceTemplate(directory, std::move(file), std::move(process));
 }
 
 WorkspaceTemplate::~WorkspaceTemplate() {
@@ -82,7 +120,14 @@ Result<Fd> WorkspaceTemplate::take() {
     if (status != 0) {
         return fail(system_error("mkfs.ext4 failed", EIO));
     }
-    return std::move(file_);
+    BJ_TRY(Fd compact, isolation::make_nameless_file(directory_, size_of(file_)));
+    // The device first: it waits until what is in its file has reached the disk.
+    BJ_TRY(const isolation::WorkspaceImage image,
+           isolation::attach_loop(compact, isolation::LoopAccess::ReadWrite));
+    BJ_TRY_VOID(copy_blocks(file_, compact));
+    BJ_TRY_VOID(remove_lost_and_found(image));
+    file_.reset();
+    return compact;
 }
 
 }  // namespace belljar::keeper

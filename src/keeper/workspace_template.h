@@ -22,12 +22,15 @@ class WorkspaceTemplate {
 
     // The process of mkfs; it may have ended.
     [[nodiscard]] pid_t process() const { return mkfs_.pid(); }
-    // The file, once mkfs has ended well.
+    // The file system, once mkfs has ended well: without lost+found, which is for an fsck that
+    // never comes, and with a hole wherever it is zero, so that there is little to copy.
     Result<Fd> take();
 
    private:
-    WorkspaceTemplate(Fd file, PidFd mkfs) : file_(std::move(file)), mkfs_(std::move(mkfs)) {}
+    WorkspaceTemplate(std::string directory, Fd file, PidFd mkfs)
+        : directory_(std::move(directory)), file_(std::move(file)), mkfs_(std::move(mkfs)) {}
 
+    std::string directory_;
     Fd file_;
     PidFd mkfs_;  // invalid once it was waited for
 };
