@@ -19,6 +19,7 @@
 #include "jar/device_tree.h"
 #include "jar/mounts.h"
 #include "jar/process_tree.h"
+#include "jar/workspace_image.h"
 
 namespace belljar::isolation {
 namespace {
@@ -361,8 +362,9 @@ Result<void> Warden::make_files(JarId id, uid_t owner, jar::Spec& spec) {
     }
     if (template_.valid()) {
         spec.message.workspace = jar::WorkspaceKind::Mount;
-        BJ_TRY(const WorkspaceImage image, make_workspace_image(template_, host_.scratch.data()));
-        BJ_TRY(spec.workspace, mount_workspace_image(image, owner));
+        BJ_TRY(const jar::WorkspaceImage image,
+               jar::make_workspace_image(template_, host_.scratch.data()));
+        BJ_TRY(spec.workspace, jar::mount_workspace_image(image, owner));
     }
     return {};
 }

@@ -14,7 +14,6 @@
 #include "isolation/jar.h"
 #include "isolation/scratch.h"
 #include "isolation/warden_messages.h"
-#include "isolation/workspace_image.h"
 #include "isolation/zygote.h"
 
 namespace belljar::isolation {

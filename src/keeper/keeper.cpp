@@ -15,11 +15,11 @@
 #include "isolation/host_message.h"
 #include "isolation/warden.h"
 #include "isolation/warden_messages.h"
-#include "isolation/workspace_image.h"
 #include "jar/landlock.h"
 #include "jar/process_tree.h"
 #include "jar/seqpacket.h"
 #include "jar/surroundings.h"
+#include "jar/workspace_image.h"
 #include "keeper/cgroup_tree.h"
 #include "keeper/launch_mode.h"
 #include "keeper/workspace_template.h"
@@ -76,8 +76,7 @@ Result<void> attach_root_image(const ConfigureMessage& configuration) {
     if (!file.valid()) {
         return fail(system_error("open the image of the root"));
     }
-    BJ_TRY(const isolation::WorkspaceImage image,
-           isolation::attach_loop(file, isolation::LoopAccess::ReadOnly));
+    BJ_TRY(const jar::WorkspaceImage image, jar::attach_loop(file, jar::LoopAccess::ReadOnly));
     const std::string device = "/dev/loop" + std::to_string(image.minor);
     if (::mount(device.c_str(), kImagePlace, "erofs", MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) !=
         0) {

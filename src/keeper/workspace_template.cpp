@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "isolation/workspace_image.h"
 #include "jar/mounts.h"
+#include "jar/workspace_image.h"
 
 namespace belljar::keeper {
 namespace {
@@ -76,7 +76,7 @@ Result<void> copy_blocks(const Fd& from, const Fd& to) {
     return errno == ENXIO ? Result<void>{} : fail(system_error("SEEK_DATA"));
 }
 
-Result<void> remove_lost_and_found(const isolation::WorkspaceImage& image) {
+Result<void> remove_lost_and_found(const jar::WorkspaceImage& image) {
     const std::string device = "/dev/loop" + std::to_string(image.minor);
     BJ_TRY(const Fd mount, jar::make_filesystem("ext4", {{"source", device}, {"nobarrier", ""}},
                                                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
@@ -92,7 +92,7 @@ Result<WorkspaceTemplate> WorkspaceTemplate::start(const std::string& directory,
     if (::access("/dev/loop-control", R_OK | W_OK) != 0 || ::access(kMkfs, X_OK) != 0) {
         return fail(system_error("loop devices and mkfs.ext4 are needed"));
     }
-    BJ_TRY(Fd file, isolation::make_nameless_file(directory, size));
+    BJ_TRY(Fd file, jar::make_nameless_file(directory, size));
     const pid_t mkfs = ::fork();
     if (mkfs < 0) {
         return fail(system_error("fork"));
@@ -120,10 +120,9 @@ Result<Fd> WorkspaceTemplate::take() {
     if (status != 0) {
         return fail(system_error("mkfs.ext4 failed", EIO));
     }
-    BJ_TRY(Fd compact, isolation::make_nameless_file(directory_, size_of(file_)));
+    BJ_TRY(Fd compact, jar::make_nameless_file(directory_, size_of(file_)));
     // The device first: it waits until what is in its file has reached the disk.
-    BJ_TRY(const isolation::WorkspaceImage image,
-           isolation::attach_loop(compact, isolation::LoopAccess::ReadWrite));
+    BJ_TRY(const jar::WorkspaceImage image, jar::attach_loop(compact, jar::LoopAccess::ReadWrite));
     BJ_TRY_VOID(copy_blocks(file_, compact));
     BJ_TRY_VOID(remove_lost_and_found(image));
     file_.reset();

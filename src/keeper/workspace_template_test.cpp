@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "isolation/workspace_image.h"
+#include "jar/workspace_image.h"
 
 namespace belljar::keeper {
 namespace {
@@ -46,7 +46,7 @@ class WorkspaceTemplateTest : public testing::Test {
     }
 
     // Of an image of the template, mounted where nobody else sees it.
-    struct statfs status_when_mounted(const isolation::WorkspaceImage& image) const {
+    struct statfs status_when_mounted(const jar::WorkspaceImage& image) const {
         Pipe pipe = make_pipe().value();
         const std::string device = "/dev/loop" + std::to_string(image.minor);
         const pid_t child = ::fork();
@@ -88,8 +88,7 @@ TEST_F(WorkspaceTemplateTest, IsAFileSystemInAFileWithoutAName) {
 TEST_F(WorkspaceTemplateTest, ItsImagesCanBeMountedAndKeepNothingBack) {
     for (const Bytes size : {mebibytes(8), mebibytes(256), mebibytes(1024)}) {
         const Fd file = make(size);
-        const isolation::WorkspaceImage image =
-            isolation::make_workspace_image(file, directory).value();
+        const jar::WorkspaceImage image = jar::make_workspace_image(file, directory).value();
         const struct statfs status = status_when_mounted(image);
         const std::uint64_t room = status.f_bavail * static_cast<std::uint64_t>(status.f_bsize);
         // The kernel keeps two in a hundred for itself; mkfs would have kept five for root.

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace belljar::isolation {
+namespace belljar::jar {
 
 // An ext4 image on a loop device. The kernel lets go of the device and of the image, which has no
 // name, when this is closed and the jar's mount is gone.
@@ -35,4 +35,4 @@ enum class LoopAccess { ReadOnly, ReadWrite };
 // directory where it may make a node, by whose name the mount table then knows it.
 [[nodiscard]] Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner);
 
-}  // namespace belljar::isolation
+}  // namespace belljar::jar

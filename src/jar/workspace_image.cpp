@@ -1,4 +1,4 @@
-#include "isolation/workspace_image.h"
+#include "jar/workspace_image.h"
 
 #include <fcntl.h>
 #include <linux/loop.h>
@@ -16,7 +16,7 @@
 
 #include "jar/mounts.h"
 
-namespace belljar::isolation {
+namespace belljar::jar {
 namespace {
 
 constexpr int kLoopAttempts = 64;
@@ -108,8 +108,8 @@ Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
     }
     // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that
     // calls fsync() nor who removes the jar.
-    Result<Fd> mount = jar::make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}},
-                                            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    Result<Fd> mount = make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}},
+                                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     ::unlink(kName);
     if (mount && ::fchownat(mount->get(), "", owner, owner, AT_EMPTY_PATH) != 0) {
         return fail(system_error("prepare the workspace"));
@@ -117,4 +117,4 @@ Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
     return mount;
 }
 
-}  // namespace belljar::isolation
+}  // namespace belljar::jar

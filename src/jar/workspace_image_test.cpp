@@ -1,4 +1,4 @@
-#include "isolation/workspace_image.h"
+#include "jar/workspace_image.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,12 +14,10 @@
 #include <filesystem>
 #include <functional>
 
-#include "cgroup/cgroupfs.h"
+#include "base/clock.h"
 
-namespace belljar::isolation {
+namespace belljar::jar {
 namespace {
-
-using cgroup::becomes_true;
 
 namespace fs = std::filesystem;
 
@@ -89,12 +87,14 @@ class WorkspaceImageTest : public testing::Test {
 
 // Another file may be on the device soon after: the one of `inode` is not.
 bool is_cleared(const std::string& device, std::uint64_t inode) {
-    return becomes_true(
-        [&] {
-            const Fd opened(::open(device.c_str(), O_RDONLY | O_CLOEXEC));
-            return backing_inode(opened) != inode;
-        },
-        std::chrono::seconds(20));
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(20);
+    while (Clock::now() < deadline) {
+        if (backing_inode(Fd(::open(device.c_str(), O_RDONLY | O_CLOEXEC))) != inode) {
+            return true;
+        }
+        ::usleep(2000);
+    }
+    return false;
 }
 
 TEST_F(WorkspaceImageTest, AFileWithoutANameTakesNoRoom) {
@@ -213,4 +213,4 @@ TEST_F(WorkspaceImageTest, WhatCannotBeCopiedIsAnError) {
 }
 
 }  // namespace
-}  // namespace belljar::isolation
+}  // namespace belljar::jar
