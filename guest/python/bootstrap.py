@@ -34,8 +34,16 @@ TOOLS = "/tools"
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
-def read_request():
+def get_ready():
+    """Does what can be done before there is a program; says which tools there are."""
     os.close(PROGRAM_FD)
+    os.set_inheritable(REPORT_FD, False)
+    # What was printed before a deadline must not be lost in a buffer.
+    sys.stdout.reconfigure(line_buffering=True)
+    return find_tools()
+
+
+def read_request():
     os.write(REPORT_FD, b"\n")
     with open(REQUEST_FD, "rb") as file:
         return json.load(file)
@@ -49,30 +57,30 @@ def place_files(files):
             file.write(base64.b64decode(content))
 
 
-def prepare(request):
-    os.set_inheritable(REPORT_FD, False)
+def prepare(request, tools):
     place_files(request["files"])
     for name, value in request["env"].items():
         os.environ[name] = value
     sys.argv = ["main.py", *request["args"]]
     sys.path.insert(0, WORKSPACE)
-    offer_tools()
+    if tools:
+        offer_tools()
     control_imports(request["allowed_imports"])
-    # What was printed before a deadline must not be lost in a buffer.
-    sys.stdout.reconfigure(line_buffering=True)
     source = request["code"]
     linecache.cache[MAIN] = (len(source), None, source.splitlines(True), MAIN)
     return source
 
 
+def find_tools():
+    try:
+        return os.listdir(TOOLS)
+    except OSError:
+        return []  # not every way of starting guests shows them
+
+
 def offer_tools():
     """Approved modules, by their own names and as parts of a package. They hide nothing: neither
     what the interpreter brings nor files of the program."""
-    try:
-        if not os.listdir(TOOLS):
-            return
-    except OSError:
-        return  # not every way of starting guests shows them
     sys.path.append(TOOLS)
     if any(os.path.exists(os.path.join(WORKSPACE, name)) for name in ("tools", "tools.py")):
         return
@@ -284,7 +292,8 @@ def main():
     report = {}
     code = 0
     try:
-        source = prepare(read_request())
+        tools = get_ready()
+        source = prepare(read_request(), tools)
         body, value = compile_program(source)
         report.update(describe_result(run(body, value, names), names))
     except SystemExit as error:
@@ -335,7 +344,11 @@ def rehearse():
 
     if select.select([REQUEST_FD], [], [], 0)[0]:
         return
-    request = json.loads(json.dumps({"code": "print(end='')\n0", "files": {}, "args": []}))
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
+    os.close(writing)
+    with open(reading, "rb") as file:
+        request = json.load(file)
     names = new_main()
     report = describe_result(run(*compile_program(request["code"]), names), names)
     report["variables"] = describe_names(dict(names))
@@ -350,7 +363,8 @@ def leave(code):
     import gc
     import threading
 
-    threading._shutdown()
+    if threading.active_count() > 1 or threading._threading_atexits:
+        threading._shutdown()
     atexit._run_exitfuncs()
     sys.modules["__main__"].__dict__.clear()
     # From the end: to look at the others would be to write to their memory, which is shared.

@@ -166,7 +166,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     GuestInput input{.request = runner::encode_guest_request(plan->request),
                      .stdin_text = plan->request.stdin_text};
     Result<RawExit> exit =
-        co_await (warden_.wait(jar.id, give_up) && io.pump(std::move(input), std::move(live)));
+        co_await (await_end(&jar, give_up) && io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(exit);
 
@@ -183,6 +183,13 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     result.timing = timing_of(begun, collected, jar, *exit);
     result.debug = plan->request.debug;
     co_return result;
+}
+
+// Whoever could write has ended before the warden says so.
+Task<Result<RawExit>> Engine::await_end(LaunchedJar* jar, TimePoint give_up) {
+    Result<RawExit> exit = co_await warden_.wait(jar->id, give_up);
+    jar->io.finish();
+    co_return exit;
 }
 
 std::optional<std::string> Engine::publish_output(GuestIo& io, const std::string& execution_id) {

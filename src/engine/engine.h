@@ -82,6 +82,7 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_once(const execution::RunPlan* plan,
                                                 const runner::Manifest* manifest, LaunchedJar jar,
                                                 CancellationPtr cancellation, LiveStreams live);
+    Task<Result<execution::RawExit>> await_end(LaunchedJar* jar, TimePoint give_up);
     std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;

@@ -115,15 +115,34 @@ Task<void> GuestIo::hand_over(std::string request) {
     request_pipe_.close(ignored);
 }
 
+void GuestIo::finish() {
+    finished_ = true;
+    for (asio::posix::stream_descriptor* pipe : {&stdout_, &stderr_, &report_pipe_}) {
+        boost::system::error_code ignored;
+        pipe->cancel(ignored);
+    }
+}
+
+Task<std::size_t> GuestIo::read_some(asio::posix::stream_descriptor* pipe, std::span<char> buffer) {
+    boost::system::error_code error;
+    std::size_t count = 0;
+    if (!finished_) {
+        count = co_await pipe->async_read_some(asio::buffer(buffer.data(), buffer.size()),
+                                               asio::redirect_error(asio::use_awaitable, error));
+    }
+    if (finished_ && count == 0) {
+        count = pipe->read_some(asio::buffer(buffer.data(), buffer.size()), error);
+    }
+    co_return error ? 0 : count;
+}
+
 Task<void> GuestIo::drain(OutputStream stream) {
     auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
     outcome::OutputCapture& capture = capture_of(stream);
     std::vector<char> buffer(kChunk);
     while (true) {
-        boost::system::error_code error;
-        const std::size_t count = co_await pipe.async_read_some(
-            asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
-        if (error) {
+        const std::size_t count = co_await read_some(&pipe, buffer);
+        if (count == 0) {
             co_return;
         }
         const std::string_view data(buffer.data(), count);
@@ -166,10 +185,8 @@ Task<void> GuestIo::read_report() {
     std::vector<char> buffer(kChunk);
     std::uint64_t bytes = 0;
     while (true) {
-        boost::system::error_code error;
-        const std::size_t count = co_await report_pipe_.async_read_some(
-            asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
-        if (error) {
+        const std::size_t count = co_await read_some(&report_pipe_, buffer);
+        if (count == 0) {
             co_return;
         }
         if (bytes == 0 && signed_at_ == TimePoint{}) {

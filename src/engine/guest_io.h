@@ -5,6 +5,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -49,7 +50,10 @@ class GuestIo {
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
     // A stream that is too long for the result is kept whole in here, from its beginning.
     void keep_in(storage::OutputRecording recording) { recording_.emplace(std::move(recording)); }
+    // Until the guest's ends of all outputs are closed, or until finish().
     Task<void> pump(GuestInput input, LiveStreams live);
+    // Nobody is left who could write: what is in the pipes is all there is.
+    void finish();
 
     [[nodiscard]] execution::CapturedStream captured_stdout() const {
         return stdout_capture_.finish();
@@ -68,6 +72,8 @@ class GuestIo {
    private:
     GuestIo(const asio::any_io_executor& executor, const execution::Limits& limits);
 
+    // How much was read; 0 at the end.
+    Task<std::size_t> read_some(asio::posix::stream_descriptor* pipe, std::span<char> buffer);
     Task<void> drain(OutputStream stream);
     Task<void> keep_beginning(OutputStream stream);
     [[nodiscard]] outcome::OutputCapture& capture_of(OutputStream stream);
@@ -89,6 +95,7 @@ class GuestIo {
     std::optional<storage::OutputRecording> recording_;
     std::string report_;
     TimePoint signed_at_{};
+    bool finished_ = false;
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
     std::function<void(OutputStream, std::string_view)> on_output_;

@@ -204,6 +204,20 @@ TEST_F(GuestIoTest, EndsOnlyWhenEveryOutputIsClosed) {
     EXPECT_TRUE(ended);
 }
 
+TEST_F(GuestIoTest, EndsWithWhatIsInThePipesWhenNobodyIsLeft) {
+    start("");
+    write(GuestFd::Stdout, "before ");
+    ASSERT_TRUE(write_all(end(GuestFd::Stdout), "after"));
+    ASSERT_TRUE(write_all(end(GuestFd::Stderr), std::string(60'000, 'e')));
+    ASSERT_TRUE(write_all(end(GuestFd::Report), "{}"));
+    io->finish();
+    settle();
+    EXPECT_TRUE(ended) << "although the guest's ends are open";
+    EXPECT_EQ(io->captured_stdout().text, "before after");
+    EXPECT_EQ(io->captured_stderr().bytes, 60'000U);
+    EXPECT_EQ(io->report(), "{}");
+}
+
 TEST_F(GuestIoTest, FeedsStandardInputToItsEnd) {
     start("a\0b");
     EXPECT_EQ(read_all(end(GuestFd::Stdin), kibibytes(1)).value(), "a");

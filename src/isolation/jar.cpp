@@ -12,6 +12,8 @@
 #include <chrono>
 #include <utility>
 
+#include "jar/process_state.h"
+
 namespace belljar::isolation {
 namespace {
 
@@ -134,7 +136,38 @@ jar::GuestOrder Jar::take_order() {
 Result<void> Jar::on_guest_born(pid_t guest) {
     answered_ = true;
     BJ_TRY(guest_, PidFd::open(guest));
+    look_at_guest();
     return {};
+}
+
+// Once it is confined, so that nothing about it changes any more.
+void Jar::look_at_guest() {
+    if (guest_.valid() && guest_started_) {
+        const Result<jar::ProcessState> state = jar::read_process_state(guest_.pid());
+        end_is_shown_ = state && state->sight == jar::ProcessState::Sight::Clear;
+    }
+}
+
+// To take its memory apart costs the kernel as much as most programs take. Nobody needs to wait for
+// that if the guest is the only one in its jar, runs no more, and its status is there.
+bool Jar::settle_before_exit() {
+    constexpr std::uint64_t kInitAndGuest = 2;
+    if (!guest_.valid() || !end_is_shown_ || told_to_end_ ||
+        resources_.cgroup.processes() != kInitAndGuest ||
+        resources_.cgroup.cpu_time() == Duration{}) {
+        return false;
+    }
+    const Result<jar::ProcessState> state = jar::read_process_state(guest_.pid());
+    if (!state || !state->ending || state->threads != 1 ||
+        state->sight == jar::ProcessState::Sight::Denied) {
+        return false;
+    }
+    outcome_.exited = 1;
+    outcome_.wait_status = state->wait_status;
+    finish();
+    settle({});
+    settled_early_ = true;
+    return true;
 }
 
 void Jar::on_no_guest(int sys_errno) {
@@ -153,16 +186,19 @@ Result<bool> Jar::on_guest_exit() {
     if (told_to_end_) {
         return false;
     }
-    outcome_.exited = 1;
-    outcome_.wait_status = status;
-    finish();
+    const bool known = settled_early_;
     constexpr std::uint64_t kOnlyInit = 1;
-    if (resources_.cgroup.processes() == kOnlyInit) {
+    if (!known) {
+        outcome_.exited = 1;
+        outcome_.wait_status = status;
+        finish();
+        settled_early_ = resources_.cgroup.processes() == kOnlyInit;
+    }
+    if (settled_early_ && !known) {
         settle({});
-        settled_early_ = true;
     }
     kill(KillReason::None);
-    return settled_early_;
+    return settled_early_ && !known;
 }
 
 void Jar::hear_the_rest() {
@@ -197,6 +233,7 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             guest_started_ = true;
             started_ = Clock::now();
             deadline_ = started_ + timeout_;
+            look_at_guest();
             news = StartedMessage{.jar = id_};
             break;
         case jar::JarEvent::StepFailed:
@@ -212,6 +249,11 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             break;
         case jar::JarEvent::Denied:
             news = DeniedMessage{.jar = id_, .record = report.denial};
+            break;
+        case jar::JarEvent::NobodyLeft:
+            if (settle_before_exit()) {
+                news = outcome_;
+            }
             break;
     }
     return news;

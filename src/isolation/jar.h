@@ -60,7 +60,8 @@ class Jar {
     void on_no_guest(int sys_errno);
     [[nodiscard]] const PidFd& guest() const { return guest_; }
     [[nodiscard]] const Fd& guest_fd() const { return guest_.fd(); }
-    // True if nothing else was left in the jar: what outcome() says is final then.
+    // True if nothing else was left in the jar, and it was not known before: what outcome() says is
+    // final then.
     Result<bool> on_guest_exit();
 
     // Reads one report and says what to tell the server, if anything.
@@ -89,6 +90,8 @@ class Jar {
     Result<void> let_init_go_on();
     void finish();
     void settle(const rusage& waited);
+    void look_at_guest();
+    [[nodiscard]] bool settle_before_exit();
     void fail_with(Step step, int sys_errno);
 
     JarId id_ = 0;
@@ -110,6 +113,7 @@ class Jar {
     bool waits_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
+    bool end_is_shown_ = false;  // by the kernel, before the guest can be waited for
     bool settled_early_ = false;
     bool answered_ = false;
     std::optional<FailedMessage> failure_;

@@ -111,7 +111,8 @@ class Init {
                     denials.reset();  // the kernel now answers ENOSYS: still a refusal
                 }
             } else if (entries[1].revents != 0) {
-                denials.reset();  // nobody is left under the filter
+                tell(warden_, JarEvent::NobodyLeft, 0);
+                denials.reset();
             }
             if (entries[0].revents != 0) {
                 on_signal(guest);

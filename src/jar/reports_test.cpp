@@ -16,8 +16,9 @@ std::string bytes_of(const JarReport& report) {
 
 TEST(JarReports, ComeThroughASocketUnchanged) {
     const SocketPair sockets = make_seqpacket_pair().value();
-    for (const JarEvent event : {JarEvent::TreeStands, JarEvent::AwaitsGuest, JarEvent::GuestStarts,
-                                 JarEvent::StepFailed, JarEvent::GuestExited, JarEvent::Denied}) {
+    for (const JarEvent event :
+         {JarEvent::TreeStands, JarEvent::AwaitsGuest, JarEvent::GuestStarts, JarEvent::StepFailed,
+          JarEvent::GuestExited, JarEvent::Denied, JarEvent::NobodyLeft}) {
         const JarReport sent{.event = event, .step = Step::MountProc, .value = -13, .denial = {}};
         ASSERT_TRUE(send_report(sockets.first, sent));
         const Packet packet = receive_packet(sockets.second).value();
@@ -56,7 +57,7 @@ TEST(JarReports, RefuseAnUnknownEvent) {
     std::string data =
         bytes_of({.event = JarEvent::GuestExited, .step = {}, .value = 0, .denial = {}});
     for (const std::uint32_t event :
-         {static_cast<std::uint32_t>(JarEvent::Denied) + 1, 255U, UINT32_MAX}) {
+         {static_cast<std::uint32_t>(JarEvent::NobodyLeft) + 1, 255U, UINT32_MAX}) {
         std::memcpy(data.data(), &event, sizeof(event));
         EXPECT_EQ(decode_report(data).error().code, ErrorCode::InvalidArgument) << event;
     }

@@ -14,6 +14,7 @@ TYPES = {
     "belljar_isolation_layer_missing": "gauge", "belljar_runs_total": "counter",
     "belljar_runs_refused_total": "counter", "belljar_runs_running": "gauge",
     "belljar_runs_waiting": "gauge", "belljar_run_seconds": "histogram",
+    "belljar_step_seconds": "histogram",
     "belljar_denials_total": "counter", "belljar_wait_seconds": "histogram",
     "belljar_admission_refused_total": "counter", "belljar_jars_ready": "gauge",
     "belljar_jars_taken_total": "counter", "belljar_jars_made_ahead_total": "counter",

@@ -95,6 +95,37 @@ def test_it_begins_and_ends_like_any_interpreter(warm_server, habit):
         assert forked.get(name) == expected.get(name), name
 
 
+# Told before the kernel has taken the process apart, and still what a wait would say.
+ENDS = {
+    "import sys; sys.exit(7)": (7, None),
+    "import os; os._exit(3)": (3, None),
+    "1 / 0": (1, None),
+    "print(6 * 7)": (0, None),
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)": (None, signal.SIGTERM),
+    "import os; os.abort()": (None, signal.SIGABRT),
+    "import threading; threading.Thread(target=print, args=(1,)).start(); raise SystemExit(9)":
+        (9, None),
+    "import os, time\nif os.fork() == 0: time.sleep(100)\nraise SystemExit(4)": (4, None),
+    "import os, sys\nos.execv(sys.executable, ['python3', '-c', 'raise SystemExit(5)'])": (5, None),
+    "x = b'x' * (100 << 20); print(len(x), flush=True); raise SystemExit(6)": (6, None),
+}
+
+
+@pytest.mark.parametrize("code", ENDS)
+def test_its_end_is_the_kernels_word(warm_server, code):
+    for _ in range(10):
+        record = warm_server.execute(code)
+        found = (record["exit_code"], record.get("signal"))
+        assert found == (ENDS[code][0], ENDS[code][1] and int(ENDS[code][1])), record
+
+
+def test_nothing_printed_before_the_end_is_lost(warm_server):
+    code = "import os\nos.write(1, b'o' * 50_000)\nos.write(2, b'e' * 50_000)\nos._exit(0)"
+    for _ in range(20):
+        record = warm_server.execute(code)
+        assert (record["stdout_bytes"], record["stderr_bytes"]) == (50_000, 50_000)
+
+
 def test_a_zygote_that_dies_is_replaced(warm_server):
     (first,) = zygotes(warm_server)
     os.kill(first.pid, signal.SIGKILL)
