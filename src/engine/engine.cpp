@@ -126,6 +126,7 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
+    co_await pool_.await_one(manifest, plan.limits);
     if (std::optional<LaunchedJar> ready = pool_.take(*manifest, plan.limits)) {
         Result<RunResult> result = co_await run_once(&plan, manifest, std::move(*ready),
                                                      std::move(cancellation), std::move(live));

@@ -13,6 +13,7 @@ constexpr std::size_t kMostUnderWay = 2;
 constexpr Duration kLongestMaking = std::chrono::seconds(60);
 // A run that has just taken a jar needs the warden and a processor more than the next jar does.
 constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
+constexpr Duration kLongestWait = std::chrono::seconds(1);
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 // Half of what runs get by default. With much less, a jar would be in the way of others: it holds
@@ -57,6 +58,27 @@ void JarPool::open(const runner::Runners& runners) {
     tasks_.spawn("jar pool", tend());
 }
 
+Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits) {
+    const auto shelf = std::ranges::find(shelves_, manifest, &Shelf::manifest);
+    if (shelf == shelves_.end() || closing_ || !fits(limits) || !shelf->ready.empty() ||
+        shelf->under_way <= shelf->waiting.size()) {
+        co_return;
+    }
+    shelf->size.on_miss();
+    asio::steady_timer wait(executor_, kLongestWait);
+    shelf->waiting.push_back(&wait);
+    boost::system::error_code ignored;
+    co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    std::erase(shelf->waiting, &wait);
+}
+
+void JarPool::wake_next(Shelf& shelf) {
+    if (!shelf.waiting.empty()) {
+        shelf.waiting.front()->cancel();
+        shelf.waiting.pop_front();
+    }
+}
+
 std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
                                          const execution::Limits& limits) {
     const auto shelf = std::ranges::find(shelves_, &manifest, &Shelf::manifest);
@@ -67,7 +89,7 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
         ++shelf->figures.unfit;
         return std::nullopt;
     }
-    if (not_before_ < Clock::now()) {
+    if (not_before_ < Clock::now() && shelf->ready.size() > 1) {
         not_before_ = Clock::now() + kRestAfterTake;
     }
     wake_.cancel();
@@ -110,6 +132,9 @@ void JarPool::close() {
             warden_.on_end(jar.id, [] {});
         }
         shelf.ready.clear();
+        while (!shelf.waiting.empty()) {
+            wake_next(shelf);
+        }
     }
 }
 
@@ -183,6 +208,7 @@ Task<void> JarPool::make(Shelf* shelf) {
     if (!made && !closing_) {
         note_loss(*shelf);
     }
+    wake_next(*shelf);
     wake_.cancel();
 }
 

@@ -53,6 +53,9 @@ class JarPool {
     void fork_from(Zygotes& zygotes);
     // Begins to make jars for these, which outlive the pool.
     void open(const runner::Runners& runners);
+    // If none is ready, until one is that is being made already: that takes less than to make
+    // another beside it. At once if there is no such jar, or others wait for it.
+    Task<void> await_one(const runner::Manifest* manifest, execution::Limits limits);
     // A jar whose run begins now under these limits, if one is ready that they fit.
     std::optional<LaunchedJar> take(const runner::Manifest& manifest,
                                     const execution::Limits& limits);
@@ -67,6 +70,7 @@ class JarPool {
         PoolSize size;
         std::list<LaunchedJar> ready{};
         std::size_t under_way = 0;
+        std::list<asio::steady_timer*> waiting{};  // runs, until one that is under way is ready
         PoolFigures figures{};
 
         [[nodiscard]] std::size_t missing() const;
@@ -82,6 +86,7 @@ class JarPool {
     [[nodiscard]] std::size_t to_be_made(const Shelf& shelf) const;
     Task<void> make(Shelf* shelf);
     Task<bool> try_make(Shelf* shelf);
+    static void wake_next(Shelf& shelf);
     void drop(Shelf* shelf, isolation::JarId id);
     void note_loss(Shelf& shelf);
 
