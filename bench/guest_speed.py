@@ -16,13 +16,17 @@ for number in range({count}):
     {step}
 print(time.perf_counter() - start)
 """
+OWN = "import tempfile\nown = tempfile.NamedTemporaryFile()"
 # label: (how often, what is done before, what is timed)
 LOOPS = {
-    "arithmetic": (300_000, "total = 0", "total += number * number % 7"),
+    "arithmetic": (3_000_000, "total = 0", "total += number * number % 7"),
     "getpid": (200_000, "", "os.getpid()"),
     "read": (100_000, "zeros = os.open('/dev/zero', os.O_RDONLY)", "os.read(zeros, 1)"),
-    "stat": (50_000, "", "os.stat('/usr/bin/python3')"),
-    "open and close": (20_000, "", "os.close(os.open('/usr/bin/python3', os.O_RDONLY))")}
+    "stat of an own file": (50_000, OWN, "os.stat(own.name)"),
+    "stat of the system's": (50_000, "", "os.stat('/usr/bin/python3')"),
+    "open and close an own file": (20_000, OWN, "os.close(os.open(own.name, os.O_RDONLY))"),
+    "open and close the system's": (20_000, "",
+                                    "os.close(os.open('/usr/bin/python3', os.O_RDONLY))")}
 
 
 def program(loop):

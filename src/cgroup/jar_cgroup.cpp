@@ -71,8 +71,11 @@ Result<void> JarCgroup::change(Bytes memory, double cpu) {
     const bool other_memory = memory != std::exchange(limits_.memory, memory);
     const bool other_cpu = cpu != std::exchange(limits_.cpu, cpu);
     for (const Cgroup& cgroup : cgroups_) {
-        const bool memory_alone = cgroup.has("memory.limit_in_bytes");
-        if (memory_alone ? other_memory : other_cpu || (other_memory && is_unified(cgroup))) {
+        const bool holds_memory = cgroup.has("memory.limit_in_bytes") || cgroup.has("memory.max");
+        const bool share = std::ranges::any_of(cgroup.controls, [](const std::string& name) {
+            return name.ends_with(".shares") || name.ends_with("weight");
+        });
+        if ((holds_memory && other_memory) || (share && other_cpu)) {
             BJ_TRY_VOID(apply_limits(cgroup, limits_));
         }
     }
@@ -100,6 +103,12 @@ CgroupUsage JarCgroup::usage() const {
         add_usage(cgroup, usage);
     }
     return usage;
+}
+
+bool JarCgroup::counts_cpu_time() const {
+    return std::ranges::any_of(cgroups_, [](const Cgroup& cgroup) {
+        return cgroup.has("cpuacct.usage") || cgroup.has("cpu.stat");
+    });
 }
 
 Duration JarCgroup::cpu_time() const {

@@ -35,6 +35,7 @@ class JarCgroup {
     // until none is left, and fails if one does not go within half a second.
     Result<void> kill() const;
     [[nodiscard]] CgroupUsage usage() const;
+    [[nodiscard]] bool counts_cpu_time() const;
     [[nodiscard]] Duration cpu_time() const;
     // How many processes and threads are in it; nothing if nobody counts them.
     [[nodiscard]] std::optional<std::uint64_t> processes() const;

@@ -153,8 +153,7 @@ void Jar::look_at_guest() {
 bool Jar::settle_before_exit() {
     constexpr std::uint64_t kInitAndGuest = 2;
     if (!guest_.valid() || !end_is_shown_ || told_to_end_ ||
-        resources_.cgroup.processes() != kInitAndGuest ||
-        resources_.cgroup.cpu_time() == Duration{}) {
+        resources_.cgroup.processes() != kInitAndGuest || !resources_.cgroup.counts_cpu_time()) {
         return false;
     }
     const Result<jar::ProcessState> state = jar::read_process_state(guest_.pid());
