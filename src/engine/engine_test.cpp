@@ -477,6 +477,7 @@ TEST_F(EngineWithPoolTest, ACancelKillsTheJarThatWasTaken) {
     Order order = get_ready();
     start(execute(&pooled, {.code = "1"}, &run));
     jar::receive_packet(warden).value();
+    EXPECT_EQ(take_order().message.waits, 1U) << "the next, for the last was taken";
     run.cancellation->request();
     EXPECT_EQ(take_kill(), KillReason::Cancelled);
     end(order, killed_for(KillReason::Cancelled));

@@ -112,6 +112,15 @@ class JarPoolTest : public testing::Test {
         settle();
     }
 
+    void await_one(bool& done) {
+        asio::co_spawn(context, pool->await_one(&python, limits),
+                       [&done](const std::exception_ptr& failure) {
+                           EXPECT_FALSE(failure);
+                           done = true;
+                       });
+        settle();
+    }
+
     std::optional<LaunchedJar> take() { return pool->take(python, limits); }
     PoolFigures figures() { return pool->figures()["python"]; }
 
@@ -129,6 +138,39 @@ class JarPoolTest : public testing::Test {
     std::vector<JarId> killed;
     std::size_t signs = 0;
 };
+
+TEST_F(JarPoolTest, ARunWaitsForAJarThatIsBeingMade) {
+    open({.ready = 1});
+    ASSERT_EQ(orders.size(), 1U);
+    bool first = false;
+    bool second = false;
+    await_one(first);
+    await_one(second);
+    EXPECT_FALSE(first);
+    EXPECT_TRUE(second) << "the only one is for another";
+    give_signs();
+    EXPECT_TRUE(first);
+    EXPECT_TRUE(take());
+    EXPECT_EQ(figures().missed, 0U);
+}
+
+TEST_F(JarPoolTest, ARunDoesNotWaitForNothing) {
+    open({.ready = 1});
+    bool waited = false;
+    limits.memory = Bytes{1};
+    await_one(waited);
+    EXPECT_TRUE(waited) << "no jar would fit";
+    limits = {};
+    waited = false;
+    await_one(waited);
+    ASSERT_FALSE(waited);
+    end(orders.front().message.jar);
+    EXPECT_TRUE(waited) << "it will never be ready";
+    waited = false;
+    pool->close();
+    await_one(waited);
+    EXPECT_TRUE(waited);
+}
 
 TEST_F(JarPoolTest, MakesJarsThatWaitWithASmallShareOfTheProcessor) {
     open({.ready = 2});

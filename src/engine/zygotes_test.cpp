@@ -90,6 +90,19 @@ TEST_F(ZygotesTest, NobodyForksBeforeItWasTried) {
     EXPECT_EQ(take(), 1U);
 }
 
+TEST_F(ZygotesTest, TheFirstIsAwaitedUntilItIsReadyOrGone) {
+    int changes = 0;
+    start({});
+    zygotes->on_change([&changes] { ++changes; });
+    EXPECT_TRUE(zygotes->awaited(python));
+    say(1, 1);
+    EXPECT_FALSE(zygotes->awaited(python));
+    EXPECT_EQ(changes, 1);
+    say(1, 0);
+    EXPECT_FALSE(zygotes->awaited(python)) << "the next comes later";
+    EXPECT_EQ(changes, 2);
+}
+
 TEST_F(ZygotesTest, OneWhoseJarsDoNotHoldIsNotUsed) {
     holds = false;
     start({});
