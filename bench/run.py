@@ -33,6 +33,7 @@ import machine
 import memory
 import ratios
 import report
+import steps
 import tools_list
 from stats import NotHere, Refused, WrongAnswer
 from support_binary import BINARY
@@ -94,6 +95,7 @@ class Bench:
         self.stack, self.place, self.progress = stack, place, Progress()
         self.candidates, self.missing = [], {}
         self.server = candidates_server.start_server(place, "warm")
+        self.servers = {"warm": self.server}
         stack.callback(self.server.stop)
         languages = candidates_server.usable_languages(self.server)
         self.languages = [name for name, reason in languages.items() if reason is None]
@@ -140,6 +142,7 @@ class Bench:
             self.note_missing("http_python_cold", "POST /execute, python, cold", reason)
             return
         self.stack.callback(server.stop)
+        self.servers["cold"] = server
         for language in self.languages:
             self.add("", "", lambda: candidates_server.cold(server, language))
 
@@ -167,6 +170,9 @@ class Bench:
         self.progress.begin("one hello per 100 ms")
         rested = [one for one in self.candidates if PACED & one.rows.keys()]
         result["paced"] = latency.paced(rested, self.size.paced, PACE_SECONDS, self.progress)
+
+        self.progress.begin("the steps of one hello")
+        result["steps"] = steps.measure(self.servers, self.size.paced, time.sleep)
 
     def measure_loads(self, result):
         self.progress.begin("many callers")

@@ -54,6 +54,15 @@ def hellos(name, rows):
     return Table(name, ["one hello", *TIMES, "runs", BAD], found)
 
 
+def steps(result):
+    names = {"admission": "waiting for its turn", "jar": "making the jar",
+             "guest_start": "starting the interpreter", "run": "the program",
+             "collect": "its end, counters, output", "record": "making the result"}
+    rows = [[label, *(figure(found[step]) for found in result["steps"].values())]
+            for step, label in names.items()]
+    return Table("steps", ["step", *(f"{name} ms" for name in result["steps"])], rows)
+
+
 def load(result):
     rows = [[f"{row['callers']}, {row['language']}", figure(row["per_second"]), *times(row),
              figure(row["cpu_ms_per_run"]), figure(row["runs"]), bad(row)]
@@ -132,4 +141,4 @@ def of(result):
     """All of them, the most important one last, where it is seen on a terminal."""
     return [machine(result), memory(result), guest(result), tools_list(result),
             bubblewrap(result), load(result), burst(result), hellos("paced", result["paced"]),
-            hellos("latency", result["latency"]), compared(result)]
+            steps(result), hellos("latency", result["latency"]), compared(result)]

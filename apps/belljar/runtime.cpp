@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,16 @@ Result<std::string> find_tools(const std::string& path) {
     return place;
 }
 
+// Server and warden hold some ten descriptors for each jar, and the usual limit is a thousand. As
+// many as this user may have; who cannot have more goes on with what there is.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 }  // namespace
 
 engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
@@ -69,6 +80,7 @@ engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
                                                  ServiceParts parts) {
     ::signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
     BJ_TRY(const std::string program, engine::find_warden());

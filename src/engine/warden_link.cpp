@@ -9,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -110,11 +111,9 @@ Result<JarId> WardenLink::launch(const isolation::Launch& launch,
     const JarId jar = next_jar_++;
     BJ_TRY(isolation::LaunchMessage message, isolation::make_launch(jar, launch));
     message.waits = begin == Begin::WhenTold ? 1 : 0;
-    std::array<int, isolation::kGuestFdCount> numbers{};
-    for (std::size_t index = 0; index < numbers.size(); ++index) {
-        numbers[index] = descriptors[index].get();
-    }
-    BJ_TRY_VOID(isolation::send_message(socket_, message, numbers));
+    BJ_TRY_VOID(
+        post(isolation::encode_message(message), {std::make_move_iterator(descriptors.begin()),
+                                                  std::make_move_iterator(descriptors.end())}));
     waiting_.emplace(jar, std::make_shared<Waiting>(executor_));
     return jar;
 }
@@ -130,7 +129,7 @@ Result<void> WardenLink::start(JarId jar, const execution::Limits& limits) {
         .timeout_nanoseconds = limits.timeout.count(),
         .memory_bytes = limits.memory.count,
         .cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0)};
-    return isolation::send_message(socket_, message);
+    return post(isolation::encode_message(message));
 }
 
 void WardenLink::on_end(JarId jar, std::function<void()> handler) {
@@ -166,7 +165,7 @@ void WardenLink::kill(JarId jar, execution::KillReason reason) {
         return;
     }
     const isolation::KillMessage message{.jar = jar, .reason = reason};
-    if (const Result<void> sent = isolation::send_message(socket_, message); !sent) {
+    if (const Result<void> sent = post(isolation::encode_message(message)); !sent) {
         log_.error("a jar could not be ordered to end; its deadline will end it",
                    {{"reason", sent.error().describe()}});
     }
@@ -181,15 +180,15 @@ Result<std::uint32_t> WardenLink::start_zygote(const isolation::Command& command
     message.zygote = next_zygote_++;
     message.proc = proc;
     BJ_TRY(message.command, jar::to_text(command));
-    BJ_TRY(const Fd file, make_sealed_file("program", program));
-    const int number = file.get();
-    BJ_TRY_VOID(isolation::send_message(socket_, message, std::span(&number, 1)));
+    std::vector<Fd> fds(1);
+    BJ_TRY(fds.front(), make_sealed_file("program", program));
+    BJ_TRY_VOID(post(isolation::encode_message(message), std::move(fds)));
     return message.zygote;
 }
 
 void WardenLink::retire_zygote(std::uint32_t zygote) {
     const isolation::RetireMessage message{.zygote = zygote};
-    if (const Result<void> sent = isolation::send_message(socket_, message); !sent) {
+    if (const Result<void> sent = post(isolation::encode_message(message)); !sent) {
         log_.warning("a zygote stays longer than it should", {{"reason", sent.error().describe()}});
     }
 }
@@ -200,6 +199,48 @@ void WardenLink::close() {
     readable_.close(ignored);
     socket_.reset();
     fail_all(Error{.code = ErrorCode::Cancelled, .message = "the server is stopping"});
+}
+
+Result<void> WardenLink::post(std::vector<std::byte> data, std::vector<Fd> fds) {
+    Outgoing message{.data = std::move(data), .fds = std::move(fds)};
+    if (outgoing_.empty()) {
+        Result<void> sent = try_send(message);
+        if (sent || sent.error().sys_errno != EAGAIN) {
+            return sent;
+        }
+        await_room();
+    }
+    outgoing_.push_back(std::move(message));
+    return {};
+}
+
+Result<void> WardenLink::try_send(const Outgoing& message) const {
+    std::vector<int> numbers;
+    for (const Fd& fd : message.fds) {
+        numbers.push_back(fd.get());
+    }
+    return jar::send_packet(socket_, message.data, numbers);
+}
+
+void WardenLink::await_room() {
+    readable_.async_wait(asio::posix::descriptor_base::wait_write,
+                         [this](const boost::system::error_code& closed) {
+                             if (closed) {
+                                 return;
+                             }
+                             Result<void> sent;
+                             while (!outgoing_.empty() && (sent = try_send(outgoing_.front()))) {
+                                 outgoing_.pop_front();
+                             }
+                             if (outgoing_.empty()) {
+                                 return;
+                             }
+                             if (sent.error().sys_errno == EAGAIN) {
+                                 await_room();
+                             } else {
+                                 lose();
+                             }
+                         });
 }
 
 void WardenLink::handle(const isolation::WardenMessage& message) {

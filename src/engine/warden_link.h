@@ -4,10 +4,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -68,6 +71,16 @@ class WardenLink {
         std::vector<execution::DeniedCall> denied;
     };
 
+    // On its way to the warden, who takes orders one by one.
+    struct Outgoing {
+        std::vector<std::byte> data;
+        std::vector<Fd> fds;
+    };
+
+    // Sends at once or, if the socket is full, as soon as it is not. In order.
+    Result<void> post(std::vector<std::byte> data, std::vector<Fd> fds = {});
+    Result<void> try_send(const Outgoing& message) const;
+    void await_room();
     void handle(const isolation::WardenMessage& message);
     void finish(isolation::JarId jar, Result<execution::RawExit> outcome);
     void lose();
@@ -77,6 +90,7 @@ class WardenLink {
     asio::posix::stream_descriptor readable_;  // a duplicate, for waiting only
     Fd socket_;
     const Log& log_;
+    std::deque<Outgoing> outgoing_;
     std::map<isolation::JarId, std::shared_ptr<Waiting>> waiting_;
     isolation::JarId next_jar_ = 1;
     std::uint32_t next_zygote_ = 1;

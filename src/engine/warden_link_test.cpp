@@ -111,6 +111,24 @@ TEST_F(WardenLinkTest, GivesEveryJarANumberOfItsOwn) {
     EXPECT_NE(first, 0U);
 }
 
+// A warden that is busy reads nothing, and a socket holds some fifty orders.
+TEST_F(WardenLinkTest, OrdersWaitForRoomAndKeepTheirOrder) {
+    constexpr JarId kMany = 300;
+    for (JarId count = 0; count < kMany; ++count) {
+        launch();
+    }
+    link->kill(kMany, KillReason::Cancelled);
+    for (JarId jar = 1; jar <= kMany; ++jar) {
+        settle();
+        const isolation::Packet packet = jar::receive_packet(warden).value();
+        const auto message = isolation::decode_server_message(packet.data).value();
+        ASSERT_EQ(std::get<isolation::LaunchMessage>(message).jar, jar);
+        ASSERT_EQ(packet.fds.size(), isolation::kGuestFdCount);
+    }
+    settle();
+    EXPECT_EQ(std::get<isolation::KillMessage>(next_order()).jar, kMany);
+}
+
 TEST_F(WardenLinkTest, TellsWhatBecameOfAJar) {
     const JarId jar = launch();
     Told told;

@@ -148,14 +148,19 @@ struct EndedMessage {
 // --- encoding
 
 template <typename Message>
-[[nodiscard]] Result<void> send_message(const Fd& socket, const Message& message,
-                                        std::span<const int> fds = {}) {
+[[nodiscard]] std::vector<std::byte> encode_message(const Message& message) {
     static_assert(std::is_trivially_copyable_v<Message>);
     std::vector<std::byte> data(sizeof(std::uint32_t) + sizeof(Message));
     const std::uint32_t type = Message::kType;
     std::memcpy(data.data(), &type, sizeof(type));
     std::memcpy(data.data() + sizeof(type), &message, sizeof(Message));
-    return jar::send_packet(socket, data, fds);
+    return data;
+}
+
+template <typename Message>
+[[nodiscard]] Result<void> send_message(const Fd& socket, const Message& message,
+                                        std::span<const int> fds = {}) {
+    return jar::send_packet(socket, encode_message(message), fds);
 }
 
 using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage,

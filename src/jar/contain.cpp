@@ -108,7 +108,6 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     steps.run(Step::RaiseLoopback, raise_loopback);
     steps.run(Step::SetRlimits, set_rlimits, spec);
     steps.run(Step::SetRlimits, yield_processor, spec);
-    steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     if (spec.message.mode == Mode::Root || spec.message.own_user == 1) {
         steps.run(Step::DropGroups, drop_groups);  // an ordinary user may not change its groups
     }
@@ -117,6 +116,8 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
     steps.run(Step::ForbidNamespaces, forbid_namespaces, namespace_limits);
     steps.run(Step::MapIdentity, map_identity, own_process, spec);
     steps.run(Step::TakeIdentity, take_identity);
+    // As the jar's own user: the kernel counts keyrings by user, and allows 200.
+    steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     steps.run(Step::DropCapabilities, drop_capabilities);
 }
 

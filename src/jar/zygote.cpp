@@ -158,8 +158,8 @@ void enter_jar(const GuestOrder& order) {
     steps.run(Step::EnterNamespaces, enter_namespaces, order.init);
     steps.run(Step::SetRlimits, set_rlimits, order.spec);
     steps.run(Step::SetRlimits, yield_processor, order.spec);
-    steps.run(Step::NewKeyring, make_session_keyring, order.spec.message.mode);
     steps.run(Step::TakeIdentity, take_identity);
+    steps.run(Step::NewKeyring, make_session_keyring, order.spec.message.mode);
     steps.run(Step::DropCapabilities, drop_capabilities);
     steps.run(Step::NoNewPrivileges, forbid_new_privileges);
     steps.run(Step::TakeIdentity, belong_to_guest);

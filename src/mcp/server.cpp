@@ -30,8 +30,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     std::expected<Post, Refusal> post = read_post(request);
     if (!post) {
         Refusal& refusal = post.error();
-        co_return respond(refusal.status,
-                          error_message(std::move(refusal.id), std::move(refusal.error)));
+        co_return respond(refusal.status, error_message(refusal.id, std::move(refusal.error)));
     }
     std::visit([&](auto& served) { served.principal = std::move(request.principal); }, *post);
     if (Batch* batch = std::get_if<Batch>(&*post)) {
@@ -80,7 +79,7 @@ Task<std::optional<std::string>> Server::serve_element(json::value element, std:
         co_return std::nullopt;
     }
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
-        co_return error_message(std::move(message->id), std::move(*fault));
+        co_return error_message(message->id, std::move(*fault));
     }
     Call call{.message = std::move(*message),
               .revision = Revision::V2025_03_26,

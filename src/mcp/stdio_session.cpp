@@ -92,7 +92,7 @@ Task<std::optional<std::string>> StdioSession::handle_element(json::value value)
         co_return error_message(bad.id.value_or(nullptr), std::move(bad.error));
     }
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
-        co_return error_message(std::move(message->id), std::move(*fault));
+        co_return error_message(message->id, std::move(*fault));
     }
     std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
     co_return answer;
@@ -102,7 +102,7 @@ Task<std::optional<std::string>> StdioSession::handle_message(json::value value)
     std::expected<Message, BadMessage> message = parse_message(std::move(value));
     if (!message) {
         BadMessage& bad = message.error();
-        co_return error_message(bad.id ? std::move(bad.id) : unreadable_id(), std::move(bad.error));
+        co_return error_message(bad.id ? bad.id : unreadable_id(), std::move(bad.error));
     }
     std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
     co_return answer;
@@ -123,11 +123,11 @@ Task<std::optional<std::string>> StdioSession::handle_parsed(Message message) {
 Task<std::optional<std::string>> StdioSession::handle_request(Message request) {
     RpcResult<Revision> revision = era_.admit(request);
     if (!revision) {
-        co_return error_message(std::move(request.id), std::move(revision.error()));
+        co_return error_message(request.id, std::move(revision.error()));
     }
     const std::string key = to_text(request.id);
     if (std::optional<RpcError> fault = find_in_flight_fault(key)) {
-        co_return error_message(std::move(request.id), std::move(*fault));
+        co_return error_message(request.id, std::move(*fault));
     }
     const auto cancellation = std::make_shared<Cancellation>();
     const Registration registration(in_flight_, key, cancellation);

@@ -179,5 +179,6 @@ def test_the_hunt_finds_what_is_there(own_server):
     found = server.execute(TWICE.format(hunt=HUNT.replace("NICE", "0")))["result"]
     assert found == sorted([
         "/dev/shm", "/tmp", "/workspace", "abstract socket", "blocked signals", "builtins",
-        "collector", "descriptors", "directory", "environment", "handler", "limit", "lock", "logging",
-        "module", "path", "port", "processes", "recursion limit", "timer", "umask", "warnings"])
+        "collector", "descriptors", "directory", "environment", "handler", "limit", "lock",
+        "logging", "module", "path", "port", "processes", "recursion limit", "timer", "umask",
+        "warnings"])
