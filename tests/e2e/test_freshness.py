@@ -1,5 +1,8 @@
-"""Hunts for anything that one run has of another: from outside by what the kernel calls it, held open
-so that no number can be given twice, and from inside by marks that every run leaves and looks for."""
+"""Hunts for anything that one run has of another.
+
+From outside by what the kernel calls it, held open so that no number can be given twice, and from
+inside by marks that every run leaves and looks for.
+"""
 
 import contextlib
 import dataclasses
@@ -14,7 +17,8 @@ ROUNDS = 12
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 PLACES = ("", "dev", "dev/shm", "proc", "tmp", "usr", "workspace")  # each a file system of its own
 FORKED = "import os\nos.getppid()"
-ROUTES = {"made ahead": {"BELLJAR_POOL_READY": "2"}, "made for the run": {"BELLJAR_POOL_READY": "0"}}
+ROUTES = {"made ahead": {"BELLJAR_POOL_READY": "2"},
+          "made for the run": {"BELLJAR_POOL_READY": "0"}}
 
 # By its name the running program is told from those that wait.
 RUN = """
@@ -53,7 +57,8 @@ look("threads", threading.active_count() > 1)
 look("directory", os.getcwd() != "/workspace")
 look("host name", socket.gethostname() != "jar")
 look("descriptors", set(os.listdir("/proc/self/fd")) - {"0", "1", "2", "3", "4", "5"})
-look("processes", {name for name in os.listdir("/proc") if name.isdigit()} - {"1", str(os.getpid())})
+numbers = {name for name in os.listdir("/proc") if name.isdigit()}
+look("processes", numbers - {"1", str(os.getpid())})
 look("processor time", time.process_time() > 5)
 with socket.socket(socket.AF_UNIX) as peer:
     look("abstract socket", peer.connect_ex("\\0mark") == 0)
@@ -98,7 +103,7 @@ os.chdir("/tmp")
 
 @dataclasses.dataclass
 class Jar:
-    """What the kernel calls the parts of one jar. While `held` is open, nothing else is called so."""
+    """What the kernel calls the parts of one jar; while they are held, nothing else."""
 
     user: int
     process: tuple
