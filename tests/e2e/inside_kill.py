@@ -57,10 +57,12 @@ belljar = subprocess.Popen([sys.argv[1], "run", "-"], stdin=subprocess.PIPE)
 belljar.stdin.write(PROGRAM)
 belljar.stdin.close()
 deadline = time.monotonic() + SECONDS
-while len(find("python")) < PROGRAM_PROCESSES and time.monotonic() < deadline:
-    time.sleep(0.05)
+counts = [0, 0]
+while counts[-2:] != [PROGRAM_PROCESSES] * 2 and time.monotonic() < deadline:
+    time.sleep(0.05)  # those who fork and end are gone the next time
+    counts.append(len(find("python")))
 victims = [belljar.pid] if sys.argv[2] == "belljar" else find(sys.argv[2])
-print(len(find("python")), len(victims), flush=True)
+print(counts[-1], len(victims), flush=True)
 for victim in victims:
     os.kill(victim, signal.SIGKILL)
 belljar.wait(SECONDS)
