@@ -8,17 +8,15 @@ import signal
 import pytest
 
 from support_binary import environment, run_code, wait_until
-from support_processes import descendants, status_of
+from support_processes import descendants, is_zygote, status_of
 
 FORKED = "import os\nos.getppid()"  # 0: its parent is outside of the jar
 CAPABILITIES = (1 << 18) | (1 << 19) | (1 << 21)  # chroot, ptrace, admin
 
 
 def zygotes(server):
-    """Python processes that are none of a jar's: children of the warden without a jar's init."""
-    parents = {one.pid for one in descendants(server.pid) if one.name == "belljar-warden"}
-    return [one for one in descendants(server.pid)
-            if one.parent in parents and one.name.startswith("python")]
+    """Not the guest of a run that has just been answered, which the kernel still takes apart."""
+    return [one for one in descendants(server.pid) if is_zygote(one)]
 
 
 @pytest.fixture
