@@ -27,8 +27,8 @@ namespace belljar::engine {
 inline constexpr Bytes kReadyJarMemory = mebibytes(16);
 
 // Jars made before there is a request, each with an interpreter that waits for one. A jar serves
-// one run and is gone, like any other. Made in the background, two at a time, with a small share of
-// the processor; never waited for. On the I/O thread.
+// one run and is gone, like any other. Made in the background, two at a time, with half of a run's
+// share of the processor. On the I/O thread.
 class JarPool {
    public:
     struct Bounds {
