@@ -67,8 +67,11 @@ Result<Manifest> read_table(const toml::table& table) {
     BJ_TRY(manifest.language, required_text(table, "language"));
     BJ_TRY(manifest.aliases, texts(table, "aliases"));
     BJ_TRY(manifest.runner, required_text(table, "runner"));
-    BJ_TRY(const std::string bootstrap, required_text(table, "bootstrap"));
-    BJ_TRY(manifest.bootstrap, guest_program(bootstrap));
+    BJ_TRY(const std::vector<std::string> bootstrap, texts(table, "bootstrap"));
+    for (const std::string& part : bootstrap) {
+        BJ_TRY(const std::string text, guest_program(part));
+        manifest.bootstrap += text;
+    }
     BJ_TRY(manifest.command, texts(table, "command"));
     BJ_TRY(manifest.environment, texts(table, "environment"));
     if (table.contains("preload")) {

@@ -20,7 +20,7 @@ struct Manifest {
     std::string language{};
     std::vector<std::string> aliases{};
     std::string runner{};
-    std::string bootstrap{};  // text of the guest program that starts the code
+    std::string bootstrap{};  // text of the guest program that starts the code, all parts of it
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
     // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.

@@ -13,7 +13,7 @@ Keys valid_keys() {
     return {{"language", "\"lua\""},
             {"aliases", R"(["luajit"])"},
             {"runner", "\"lua5.4\""},
-            {"bootstrap", "\"python/bootstrap.py\""},
+            {"bootstrap", "[\"python/bootstrap.py\"]"},
             {"command", R"(["/usr/bin/lua", "/proc/self/fd/3"])"},
             {"environment", R"(["HOME=/workspace"])"},
             {"self_test", "\"python/self_test.py\""},
@@ -69,13 +69,12 @@ TEST(Manifest, EveryKeyIsRequired) {
 }
 
 TEST(Manifest, RefusesWrongTypes) {
-    for (const std::string& key :
-         {"language", "runner", "bootstrap", "self_test", "proc", "write_execute"}) {
+    for (const std::string& key : {"language", "runner", "self_test", "proc", "write_execute"}) {
         for (const std::string& value : {"1", "true", "\"\"", R"(["a"])", "{ a = 1 }"}) {
             EXPECT_NE(message_with(key, value).find(key), std::string::npos) << key << value;
         }
     }
-    for (const std::string& key : {"aliases", "command", "environment"}) {
+    for (const std::string& key : {"aliases", "bootstrap", "command", "environment"}) {
         for (const std::string& value : {"1", "\"a\"", "[1]", R"(["a", 2])", "[[\"a\"]]"}) {
             EXPECT_NE(message_with(key, value).find(key), std::string::npos) << key << value;
         }
@@ -105,7 +104,8 @@ TEST(Manifest, ChoicesAreThoseThatThereAre) {
 TEST(Manifest, ItsProgramsAreEmbeddedGuestPrograms) {
     for (const std::string& value : {"\"no/such.py\"", "\"../runners/python.toml\"",
                                      "\"/etc/passwd\"", "\"guest/python/bootstrap.py\""}) {
-        EXPECT_NE(message_with("bootstrap", value).find("no guest program"), std::string::npos);
+        EXPECT_NE(message_with("bootstrap", "[" + value + "]").find("no guest program"),
+                  std::string::npos);
         EXPECT_NE(message_with("self_test", value).find("no guest program"), std::string::npos);
     }
 }
