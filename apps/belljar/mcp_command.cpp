@@ -94,7 +94,8 @@ Result<void> try_speak(const config::Settings& settings) {
            Runtime::create(settings, settings.log.level,
                            {.outputs = keeping.place(),
                             .pool = pool_bounds(settings.pool),
-                            .zygotes = engine::Zygotes::Lifetime{}}));
+                            .zygotes = engine::Zygotes::Lifetime{},
+                            .sessions = session_bounds(settings)}));
     if (::geteuid() == 0) {
         BJ_TRY(const auto account, runtime->account());
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));

@@ -77,6 +77,17 @@ engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
             .memory = settings.memory};
 }
 
+std::optional<engine::Sessions::Bounds> session_bounds(const config::Settings& settings) {
+    if (settings.sessions.most == 0) {
+        return std::nullopt;
+    }
+    return engine::Sessions::Bounds{.idle = settings.sessions.idle,
+                                    .most = settings.sessions.most,
+                                    .most_each = settings.sessions.most_each,
+                                    .checkpoints = settings.sessions.checkpoints,
+                                    .patience = settings.limits.queue_time};
+}
+
 Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& settings, LogLevel level,
                                                  ServiceParts parts) {
     ::signal(SIGPIPE, SIG_IGN);
@@ -125,7 +136,9 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .pool = parts.pool,
                                   .zygotes = parts.zygotes,
                                   .isolation = isolation_,
-                                  .outputs = std::move(parts.outputs)},
+                                  .outputs = std::move(parts.outputs),
+                                  .sessions = parts.sessions,
+                                  .session_register = parts.session_register},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

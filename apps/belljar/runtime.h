@@ -23,8 +23,12 @@ struct ServiceParts {
     engine::Callers callers = engine::Callers::One;
     engine::JarPool::Bounds pool{};
     std::optional<engine::Zygotes::Lifetime> zygotes{};
+    std::optional<engine::Sessions::Bounds> sessions{};
+    storage::SessionRegister* session_register = nullptr;
 };
 
+[[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(
+    const config::Settings& settings);
 [[nodiscard]] engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings);
 
 // What serve, mcp, run and doctor have in common: the warden, the link to it, the engine and the

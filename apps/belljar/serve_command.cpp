@@ -209,6 +209,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
     BJ_TRY(const std::unique_ptr<storage::OutputStore> outputs,
            storage::OutputStore::open(directory.fd(), {.runs = settings.files.output_keep,
                                                        .space = settings.files.output_space}));
+    BJ_TRY(const std::unique_ptr<storage::SessionRegister> sessions,
+           storage::SessionRegister::open(directory.fd()));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -216,7 +218,9 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                         .uri_after = "/output"},
                             .callers = callers_of(settings),
                             .pool = pool_bounds(settings.pool),
-                            .zygotes = engine::Zygotes::Lifetime{}}));
+                            .zygotes = engine::Zygotes::Lifetime{},
+                            .sessions = session_bounds(settings),
+                            .session_register = sessions.get()}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
@@ -226,6 +230,7 @@ Result<void> try_serve(const config::Loaded& loaded) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
         BJ_TRY_VOID(outputs->give_to(account.user, account.group));
+        BJ_TRY_VOID(sessions->give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());

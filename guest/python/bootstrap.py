@@ -31,6 +31,7 @@ CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
 TOOLS = "/tools"
+OLD_RESULT = None
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -73,8 +74,9 @@ def prepare(request, tools):
     for name, value in request["env"].items():
         os.environ[name] = value
     sys.argv = ["main.py", *request["args"]]
-    sys.path.insert(0, WORKSPACE)
-    if tools:
+    if WORKSPACE not in sys.path[:1]:
+        sys.path.insert(0, WORKSPACE)
+    if tools and TOOLS not in sys.path:
         offer_tools()
     control_imports(request["allowed_imports"])
     source = request["code"]
@@ -107,10 +109,11 @@ def control_imports(allowed):
     """Refuses all other modules to the program itself, but not to the modules that it imports.
     This is policy for programs that mean well: one that does not gets around it, and the jar is the
     wall."""
+    original = getattr(builtins.__import__, "original", builtins.__import__)
+    builtins.__import__ = original
     if allowed is None:
         return
     names = frozenset(allowed)
-    original = builtins.__import__
     own_globals = globals()
 
     def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
@@ -121,6 +124,7 @@ def control_imports(allowed):
             raise ImportError(f"Import '{module}' is not allowed", name=module)
         return original(name, globals, locals, fromlist, level)
 
+    checked_import.original = original
     builtins.__import__ = checked_import
 
 
@@ -197,8 +201,14 @@ def is_flat_enough(value, levels):
     return levels > 0 and all(is_flat_enough(part, levels - 1) for part in inner)
 
 
+def forget_result(names):
+    """A `result` that was there before the program came is not its result."""
+    global OLD_RESULT
+    OLD_RESULT = names.get("result")
+
+
 def describe_result(value, names):
-    if value is None:
+    if value is None and names.get("result") is not OLD_RESULT:
         value = names.get("result")
     if value is None:
         return {}
@@ -298,14 +308,17 @@ def send(report):
         pass  # the program closed it; what can be seen from outside is still true
 
 
-def main():
-    names = new_main()
+def use_file(name):
+    """What the program is called from now on, where it says its own lines."""
+    global MAIN
+    MAIN = name
+
+
+def run_program(request, tools, names):
+    """What is to be reported, and the exit code that the interpreter would have."""
     report = {}
     code = 0
     try:
-        tools = get_ready()
-        request = read_request()
-        os.close(REQUEST_FD)
         source = prepare(request, tools)
         body, value = compile_program(source)
         report.update(describe_result(run(body, value, names), names))
@@ -316,6 +329,17 @@ def main():
         report["error"] = describe_error(error)
         print(report["error"]["traceback"], end="", file=sys.stderr)
     report["variables"] = describe_names(dict(names))
+    return report, code
+
+
+def main():
+    names = new_main()
+    tools = get_ready()
+    request = read_request()
+    if request.get("session"):
+        serve_session(request, names, tools)
+    os.close(REQUEST_FD)
+    report, code = run_program(request, tools, names)
     send(report)
     return code
 

@@ -75,6 +75,10 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
     }
+    if (SessionRoutes::is_mine(request)) {
+        HttpResponse response = co_await sessions_.answer(std::move(request));
+        co_return response;
+    }
     if (std::optional<HttpResponse> response = outputs_.answer(request)) {
         co_return std::move(*response);
     }

@@ -4,6 +4,7 @@
 
 #include "access/http_message.h"
 #include "api/output_routes.h"
+#include "api/session_routes.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
@@ -16,7 +17,10 @@ class Routes {
     // `is_ready` says whether work is accepted; `outputs` outlives this, if there is one.
     Routes(engine::Executor& executor, std::function<bool()> is_ready,
            const storage::OutputStore* outputs = nullptr)
-        : executor_(executor), is_ready_(std::move(is_ready)), outputs_(outputs) {}
+        : executor_(executor),
+          is_ready_(std::move(is_ready)),
+          outputs_(outputs),
+          sessions_(executor) {}
 
     // Whether this path is answered without a token.
     [[nodiscard]] static bool is_public(const access::HttpRequest& request);
@@ -34,6 +38,7 @@ class Routes {
     engine::Executor& executor_;
     std::function<bool()> is_ready_;
     OutputRoutes outputs_;
+    SessionRoutes sessions_;
 };
 
 }  // namespace belljar::api

@@ -26,6 +26,15 @@ class FakeExecutor : public engine::Executor {
         last_cancellation = std::move(cancellation);
         co_return answer;
     }
+    Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override {
+        orders.push_back(std::move(order));
+        co_return session;
+    }
+    [[nodiscard]] std::vector<execution::SessionView> list_sessions(
+        const std::string& principal) const override {
+        return principal.empty() ? std::vector{*session} : std::vector<execution::SessionView>{};
+    }
+
     [[nodiscard]] engine::SandboxInfo info() const override { return {.version = "1.2.3"}; }
     [[nodiscard]] engine::RunFigures figures() const override {
         return {.admission = {.running = 3}};
@@ -33,6 +42,8 @@ class FakeExecutor : public engine::Executor {
 
     Result<execution::RunResult> answer = execution::RunResult{
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
+    Result<execution::SessionView> session = execution::SessionView{.session_id = "session-1"};
+    std::vector<execution::SessionOrder> orders;
     std::vector<execution::RunRequest> requests;
     engine::CancellationPtr last_cancellation;
 };

@@ -82,6 +82,18 @@ Result<void> JarCgroup::change(Bytes memory, double cpu) {
     return {};
 }
 
+void JarCgroup::begin_cell() const {
+    for (const Cgroup& cgroup : cgroups_) {
+        if (cgroup.has("memory.oom.group")) {
+            [[maybe_unused]] const auto one = write_control(cgroup.path + "/memory.oom.group", "0");
+        }
+        if (cgroup.has("memory.max_usage_in_bytes")) {
+            [[maybe_unused]] const auto forgotten =
+                write_control(cgroup.path + "/memory.max_usage_in_bytes", "0");
+        }
+    }
+}
+
 bool JarCgroup::populated() const {
     return std::ranges::any_of(cgroups_, [](const Cgroup& cgroup) {
         return read_number(cgroup.path + "/cgroup.events", "populated") != 0 ||

@@ -30,6 +30,9 @@ class JarCgroup {
     [[nodiscard]] bool out_of_memory() const;
 
     Result<void> change(Bytes memory, double cpu);
+    // From now on one process ends when memory runs out, and what was the most memory is forgotten
+    // where the kernel can (version 1).
+    void begin_cell() const;
     [[nodiscard]] bool populated() const;
     // Ends every process in it. Version 2 does it without waiting for their end; version 1 repeats
     // until none is left, and fails if one does not go within half a second.

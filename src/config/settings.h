@@ -81,6 +81,15 @@ struct LimitSettings {
     bool operator==(const LimitSettings&) const = default;
 };
 
+struct SessionSettings {
+    Duration idle = std::chrono::minutes(15);
+    std::uint32_t most = 64;
+    std::uint32_t most_each = 8;
+    std::uint32_t checkpoints = 8;
+
+    bool operator==(const SessionSettings&) const = default;
+};
+
 struct PoolSettings {
     std::uint32_t ready = 2;
     std::uint32_t most = 16;
@@ -140,6 +149,7 @@ struct Settings {
     ToolSettings tools{};
     LimitSettings limits{};
     PoolSettings pool{};
+    SessionSettings sessions{};
     PolicySettings policy{};
     PackageSettings packages{};
     IsolationSettings isolation{};

@@ -74,7 +74,21 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
              .memory_limit = memory_limit_of(options_.isolation)},
             log),
       log_(log),
-      trial_over_(executor) {}
+      trial_over_(executor) {
+    if (options_.sessions) {
+        sessions_.emplace(
+            executor, warden,
+            [this](const runner::Manifest* manifest, const execution::Limits& limits) {
+                return launch_session(manifest, limits);
+            },
+            Sessions::Options{.bounds = *options_.sessions,
+                              .limits = options_.policy.defaults,
+                              .isolation = options_.isolation,
+                              .outputs = options_.outputs,
+                              .record = options_.session_register},
+            log);
+    }
+}
 
 Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation) {
     BJ_CO_TRY_VOID(co_await await_trial());
@@ -104,6 +118,13 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
 
 Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
                                     LiveStreams live) {
+    const bool in_session = request.session || request.session_id;
+    if (in_session && !sessions_) {
+        co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
+    }
+    if (in_session) {
+        BJ_CO_TRY(request.language, sessions_->language_of(request));
+    }
     const runner::Manifest* manifest = runners_.find(request.language);
     if (manifest == nullptr) {
         co_return fail(ErrorCode::Unsupported,
@@ -116,6 +137,15 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
+    if (in_session) {
+        Result<RunResult> cell =
+            co_await sessions_->run(&plan, manifest, std::move(cancellation), std::move(live));
+        if (cell) {
+            cell->runner = manifest->runner;
+            cell->timing.admission = waited;
+        }
+        co_return cell;
+    }
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
     if (result) {
@@ -149,6 +179,42 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
     co_return result;
 }
 
+Task<Result<LaunchedJar>> Engine::launch_session(const runner::Manifest* manifest,
+                                                 execution::Limits limits) {
+    if (std::optional<LaunchedJar> ready = pool_.take(*manifest, limits)) {
+        co_return std::move(*ready);
+    }
+    const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
+    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
+                                          {.begin = Begin::WhenTold, .zygote = zygote}));
+    const bool waits = co_await jar.io.await_sign();
+    if (!waits) {
+        [[maybe_unused]] const Result<RawExit> exit =
+            co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
+        co_return fail(ErrorCode::Unavailable, "a session's interpreter could not be started");
+    }
+    co_return jar;
+}
+
+Task<Result<execution::SessionView>> Engine::obey(execution::SessionOrder order) {
+    if (!sessions_) {
+        co_return fail(ErrorCode::Unsupported, "sessions are not kept here");
+    }
+    Result<execution::SessionView> view = co_await sessions_->obey(std::move(order));
+    co_return view;
+}
+
+std::vector<execution::SessionView> Engine::list_sessions(const std::string& principal) const {
+    return sessions_ ? sessions_->list(principal) : std::vector<execution::SessionView>{};
+}
+
+void Engine::close() {
+    pool_.close();
+    if (sessions_) {
+        sessions_->close();
+    }
+}
+
 Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Manifest* manifest,
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
@@ -177,7 +243,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                      .runner = manifest->runner,
                      .stdout_stream = io.captured_stdout(),
                      .stderr_stream = io.captured_stderr(),
-                     .full_output = publish_output(io, execution_id),
+                     .full_output = publish_output(options_.outputs, io, execution_id, log_),
                      .isolation = options_.isolation};
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan->limits, result);
@@ -191,23 +257,6 @@ Task<Result<RawExit>> Engine::await_end(LaunchedJar* jar, TimePoint give_up) {
     Result<RawExit> exit = co_await warden_.wait(jar->id, give_up);
     jar->io.finish();
     co_return exit;
-}
-
-std::optional<std::string> Engine::publish_output(GuestIo& io, const std::string& execution_id) {
-    storage::OutputRecording* recording = io.recording();
-    if (recording == nullptr) {
-        return std::nullopt;
-    }
-    const Result<bool> published = recording->publish();
-    if (recording->fault() || !published) {
-        const Error& error = published ? *recording->fault() : published.error();
-        log_.warning("an output could not be kept",
-                     {{"execution_id", execution_id}, {"reason", error.describe()}});
-    }
-    if (!published || !*published) {
-        return std::nullopt;
-    }
-    return options_.outputs.uri_before + execution_id + options_.outputs.uri_after;
 }
 
 SandboxInfo Engine::info() const {

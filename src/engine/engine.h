@@ -12,7 +12,9 @@
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
 #include "engine/launched_jar.h"
+#include "engine/output_place.h"
 #include "engine/run_counters.h"
+#include "engine/sessions.h"
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
 #include "policy/decision.h"
@@ -20,14 +22,6 @@
 #include "storage/output_store.h"
 
 namespace belljar::engine {
-
-// Where streams are kept whole that are too long for the result, and what they are called there:
-// the two texts around an execution id.
-struct OutputPlace {
-    storage::OutputStore* store = nullptr;  // outlives the engine; nullptr: nowhere
-    std::string uri_before{};
-    std::string uri_after{};
-};
 
 // Tells the story of a run: policy, admission, jar, guest, outcome. One per server, on the I/O
 // thread; borrows the link to the warden.
@@ -42,6 +36,8 @@ class Engine final : public Executor {
         std::optional<Zygotes::Lifetime> zygotes{};  // nothing: there are none
         execution::Isolation isolation{};
         OutputPlace outputs{};
+        std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
+        storage::SessionRegister* session_register = nullptr;  // outlives the engine
     };
 
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -56,13 +52,17 @@ class Engine final : public Executor {
 
     [[nodiscard]] RunFigures figures() const override;
 
+    Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override;
+    [[nodiscard]] std::vector<execution::SessionView> list_sessions(
+        const std::string& principal) const override;
+
     // Lets each language look at a jar from inside and remembers its version. The error says in a
     // sentence why no jar can be trusted here; without one, jars may be made ahead from now on.
     Task<Result<void>> self_test();
     // From now on execute() waits until the self-test has passed, and refuses if it has not.
     void require_self_test();
     // Makes no more jars ahead. Runs end by themselves or with the link to the warden.
-    void close() { pool_.close(); }
+    void close();
     [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
 
    private:
@@ -82,8 +82,10 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_once(const execution::RunPlan* plan,
                                                 const runner::Manifest* manifest, LaunchedJar jar,
                                                 CancellationPtr cancellation, LiveStreams live);
+    // A jar whose guest waits for what it is told, with no clock yet.
+    Task<Result<LaunchedJar>> launch_session(const runner::Manifest* manifest,
+                                             execution::Limits limits);
     Task<Result<execution::RawExit>> await_end(LaunchedJar* jar, TimePoint give_up);
-    std::optional<std::string> publish_output(GuestIo& io, const std::string& execution_id);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;
@@ -93,6 +95,7 @@ class Engine final : public Executor {
     JarPool pool_;
     const Log& log_;
     std::optional<Zygotes> zygotes_;
+    std::optional<Sessions> sessions_;
     std::map<std::string, std::string> versions_;  // by language
     RunCounters counters_;
     Trial trial_ = Trial::NotRequired;

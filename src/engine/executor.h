@@ -10,6 +10,7 @@
 #include "execution/limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
+#include "execution/session.h"
 
 namespace belljar::engine {
 
@@ -45,6 +46,10 @@ class Executor {
     // guest did is in the RunResult.
     virtual Task<Result<execution::RunResult>> execute(execution::RunRequest request,
                                                        CancellationPtr cancellation) = 0;
+    // What is asked of a session besides running a cell in it.
+    virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder order) = 0;
+    [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(
+        const std::string& principal) const = 0;
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     [[nodiscard]] virtual RunFigures figures() const = 0;
 };

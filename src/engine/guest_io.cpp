@@ -23,6 +23,9 @@ using isolation::GuestFd;
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::size_t kReportLimit = 2 * 1024 * 1024;
 
+// A pipe may hold this much, if its guest enlarges it. More than that was written afterwards.
+constexpr std::size_t kMostInPipe = 1024 * 1024;
+
 std::size_t index_of(GuestFd fd) { return static_cast<std::size_t>(fd); }
 
 Result<void> assign(asio::posix::stream_descriptor& descriptor, Fd fd) {
@@ -140,11 +143,13 @@ Task<void> GuestIo::drain(OutputStream stream) {
     auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
     outcome::OutputCapture& capture = capture_of(stream);
     std::vector<char> buffer(kChunk);
+    std::size_t rest = kMostInPipe;
     while (true) {
         const std::size_t count = co_await read_some(&pipe, buffer);
-        if (count == 0) {
+        if (count == 0 || (finished_ && count > rest)) {
             co_return;
         }
+        rest -= finished_ ? count : 0;
         const std::string_view data(buffer.data(), count);
         if (recording_ && !capture.is_whole_with(count)) {
             if (capture.is_whole_with(0)) {
@@ -197,6 +202,51 @@ Task<void> GuestIo::read_report() {
         bytes += count;
         check_flood(bytes);
     }
+}
+
+void GuestIo::close_stdin() {
+    boost::system::error_code ignored;
+    stdin_.close(ignored);
+}
+
+void GuestIo::begin_cell(const execution::Limits& limits) {
+    set_limits(limits);
+    recording_.reset();
+    report_.clear();
+    finished_ = false;
+    on_flood_ = nullptr;
+}
+
+Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
+    using asio::experimental::awaitable_operators::operator&&;
+    on_output_ = std::move(live.on_output);
+    co_await (drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_answer() &&
+              write_order(std::move(order)));
+    on_output_ = nullptr;
+    co_return report_.ends_with('\n');
+}
+
+Task<void> GuestIo::write_order(std::string order) {
+    boost::system::error_code ignored;
+    co_await asio::async_write(request_pipe_, asio::buffer(order),
+                               asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+Task<void> GuestIo::read_answer() {
+    std::vector<char> buffer(kChunk);
+    while (!report_.ends_with('\n')) {
+        const std::size_t count = co_await read_some(&report_pipe_, buffer);
+        if (count == 0 || report_.size() + count > kReportLimit) {
+            break;
+        }
+        report_.append(buffer.data(), count);
+    }
+    finish();
+}
+
+bool GuestIo::interject(std::string_view line) {
+    boost::system::error_code error;
+    return request_pipe_.write_some(asio::buffer(line), error) == line.size() && !error;
 }
 
 Task<void> GuestIo::feed_text(std::string text) {

@@ -55,6 +55,17 @@ class GuestIo {
     // Nobody is left who could write: what is in the pipes is all there is.
     void finish();
 
+    // Of a session, whose guest takes an order after the other, a line each. Its cells have their
+    // input with the order.
+    void close_stdin();
+    // Forgets what the last cell wrote.
+    void begin_cell(const execution::Limits& limits);
+    // Hands over an order and captures what is written until the guest has answered it with a line,
+    // which is report() then. False if it ended instead.
+    Task<bool> converse(std::string order, LiveStreams live);
+    // While converse() waits: a short line. False if nobody reads it.
+    [[nodiscard]] bool interject(std::string_view line);
+
     [[nodiscard]] execution::CapturedStream captured_stdout() const {
         return stdout_capture_.finish();
     }
@@ -78,6 +89,8 @@ class GuestIo {
     Task<void> keep_beginning(OutputStream stream);
     [[nodiscard]] outcome::OutputCapture& capture_of(OutputStream stream);
     Task<void> read_report();
+    Task<void> read_answer();
+    Task<void> write_order(std::string order);
     void check_flood(std::uint64_t bytes);
     Task<void> hand_over(std::string request);
     Task<void> feed_text(std::string text);

@@ -44,6 +44,7 @@ Result<void> read_code(RunRequest& request, const json::value& value) {
 
 Result<void> read_language(RunRequest& request, const json::value& value) {
     BJ_TRY(request.language, c_text("language", value));
+    request.language_given = true;
     return {};
 }
 
@@ -207,6 +208,40 @@ Result<void> read_use_container(RunRequest& /*request*/, const json::value& valu
     return {};
 }
 
+Result<void> read_session(RunRequest& request, const json::value& value) {
+    if (!value.is_bool() && !value.is_null()) {
+        return wrong_type("session", "true or false", value);
+    }
+    request.session = value.is_bool() && value.get_bool();
+    return {};
+}
+
+// Names that we made or that callers choose: short, and fit for a log.
+Result<void> read_name(std::string_view name, const json::value& value,
+                       std::optional<std::string>& place) {
+    constexpr std::size_t kLongest = 128;
+    if (value.is_null()) {
+        return {};
+    }
+    BJ_TRY(std::string text, c_text(name, value));
+    const auto fits = [](unsigned char letter) { return letter > ' ' && letter < 0x7F; };
+    if (text.empty() || text.size() > kLongest || !std::ranges::all_of(text, fits)) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"{}\" must be 1 to {} printable characters without blanks", name,
+                                kLongest));
+    }
+    place = std::move(text);
+    return {};
+}
+
+Result<void> read_session_id(RunRequest& request, const json::value& value) {
+    return read_name("session_id", value, request.session_id);
+}
+
+Result<void> read_conversation(RunRequest& request, const json::value& value) {
+    return read_name("conversation_id", value, request.conversation_id);
+}
+
 Result<void> read_debug(RunRequest& request, const json::value& value) {
     if (!value.is_bool() && !value.is_null()) {
         return wrong_type("debug", "true or false", value);
@@ -220,7 +255,7 @@ struct Argument {
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 11> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 15> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
@@ -230,6 +265,10 @@ constexpr std::array<Argument, 11> kArguments{{{"code", read_code},
                                                {"files", read_files},
                                                {"allowed_imports", read_allowed_imports},
                                                {"use_container", read_use_container},
+                                               {"session", read_session},
+                                               {"session_id", read_session_id},
+                                               {"conversation_id", read_conversation},
+                                               {"conversationId", read_conversation},
                                                {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
@@ -240,12 +279,8 @@ struct FixedArgument {
     std::string_view refusal;
 };
 
-constexpr std::array<FixedArgument, 8> kFixedArguments{
-    {{"conversation_id", "null", "files that outlive a run are not available here"},
-     {"conversationId", "null", "files that outlive a run are not available here"},
-     {"session", "false", "sessions are not available here"},
-     {"session_id", "null", "sessions are not available here"},
-     {"capture_output", "true", "output is always captured"},
+constexpr std::array<FixedArgument, 4> kFixedArguments{
+    {{"capture_output", "true", "output is always captured"},
      {"profile", "\"standard\"", "\"standard\" is the only profile here"},
      {"network", "false", "programs have no network here"},
      {"output", "\"compact\"", "\"compact\" is the only form here"}}};
@@ -272,7 +307,7 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
                             "memory_limit, stdin, args, env, files, allowed_imports, "
-                            "use_container and debug",
+                            "session, session_id, conversation_id, use_container and debug",
                             name.substr(0, 64)));
 }
 
@@ -285,6 +320,11 @@ Result<RunRequest> parse_run_arguments(const json::object& arguments) {
     }
     for (const auto& [name, value] : arguments) {
         BJ_TRY_VOID(read_argument(request, name, value));
+    }
+    if (request.conversation_id && !request.session && !request.session_id) {
+        return fail(ErrorCode::Unsupported,
+                    "\"conversation_id\": files that outlive a run are not available here; with "
+                    "\"session\": true it names the conversation's interpreter");
     }
     return request;
 }

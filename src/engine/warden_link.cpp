@@ -66,6 +66,19 @@ execution::DeniedCall to_denied_call(const jar::DenialRecord& record) {
             .count = record.count};
 }
 
+// A cell is ended from inside its jar. That takes milliseconds, unless somebody there is in the
+// way.
+constexpr auto kCellGrace = std::chrono::seconds(3);
+
+isolation::StartMessage make_start(JarId jar, const execution::Limits& limits) {
+    isolation::StartMessage message{};
+    message.jar = jar;
+    message.timeout_nanoseconds = limits.timeout.count();
+    message.memory_bytes = limits.memory.count;
+    message.cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0);
+    return message;
+}
+
 }  // namespace
 
 WardenLink::WardenLink(const asio::any_io_executor& executor, Fd socket, const Log& log)
@@ -119,17 +132,39 @@ Result<JarId> WardenLink::launch(const isolation::Launch& launch,
 }
 
 Result<void> WardenLink::start(JarId jar, const execution::Limits& limits) {
+    return send_start(jar, make_start(jar, limits));
+}
+
+Result<void> WardenLink::begin_cell(JarId jar, const execution::Limits& limits) {
+    isolation::StartMessage message = make_start(jar, limits);
+    message.timeout_nanoseconds += Duration(kCellGrace).count();
+    message.cell = 1;
+    return send_start(jar, message);
+}
+
+Result<void> WardenLink::send_start(JarId jar, const isolation::StartMessage& message) {
     const auto found = waiting_.find(jar);
     if (!alive_ || found == waiting_.end()) {
         return fail(warden_lost());
     }
     found->second->set_up = Duration{};
-    const isolation::StartMessage message{
-        .jar = jar,
-        .timeout_nanoseconds = limits.timeout.count(),
-        .memory_bytes = limits.memory.count,
-        .cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0)};
     return post(isolation::encode_message(message));
+}
+
+Task<std::optional<RawExit>> WardenLink::look(JarId jar, TimePoint give_up) {
+    const auto found = waiting_.find(jar);
+    if (!alive_ || found == waiting_.end() ||
+        !post(isolation::encode_message(isolation::LookMessage{.jar = jar}))) {
+        co_return std::nullopt;
+    }
+    const std::shared_ptr<Waiting> waiting = found->second;
+    waiting->cell.reset();
+    while (!waiting->cell && !waiting->outcome && Clock::now() < give_up) {
+        waiting->done.expires_at(give_up);
+        boost::system::error_code ignored;
+        co_await waiting->done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    co_return std::exchange(waiting->cell, std::nullopt);
 }
 
 void WardenLink::on_end(JarId jar, std::function<void()> handler) {
@@ -255,6 +290,12 @@ void WardenLink::handle(const isolation::WardenMessage& message) {
         }
     } else if (const auto* ended = std::get_if<isolation::EndedMessage>(&message)) {
         finish(ended->jar, to_raw_exit(*ended));
+    } else if (const auto* seen = std::get_if<isolation::SeenMessage>(&message)) {
+        if (const auto found = waiting_.find(seen->cell.jar); found != waiting_.end()) {
+            found->second->cell = to_raw_exit(seen->cell);
+            found->second->cell->denied = std::exchange(found->second->denied, {});
+            found->second->done.cancel();
+        }
     } else if (const auto* failed = std::get_if<isolation::FailedMessage>(&message)) {
         Error error =
             system_error(fmt::format("jar: {}", jar::name_of(failed->step)), failed->sys_errno);

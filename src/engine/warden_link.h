@@ -43,6 +43,11 @@ class WardenLink {
     // Begins the run of a jar that waits. Of the limits only time, memory and processor can still
     // be chosen.
     Result<void> start(isolation::JarId jar, const execution::Limits& limits);
+    // Begins the next cell of a session; look() ends it. If it does not end in its time and a
+    // little more, the jar does.
+    Result<void> begin_cell(isolation::JarId jar, const execution::Limits& limits);
+    // What the cell used; nothing if the jar has ended, of which wait() tells.
+    Task<std::optional<execution::RawExit>> look(isolation::JarId jar, TimePoint give_up);
     // For a jar that nobody waits for: what to do at its end, at once if that has been. nullptr
     // leaves the end to wait().
     void on_end(isolation::JarId jar, std::function<void()> handler);
@@ -65,6 +70,7 @@ class WardenLink {
         explicit Waiting(const asio::any_io_executor& executor) : done(executor) {}
         asio::steady_timer done;
         std::optional<Result<execution::RawExit>> outcome;
+        std::optional<execution::RawExit> cell;  // what a look has seen
         std::function<void()> on_end;
         TimePoint ordered = Clock::now();
         Duration set_up{};
@@ -78,6 +84,7 @@ class WardenLink {
     };
 
     // Sends at once or, if the socket is full, as soon as it is not. In order.
+    Result<void> send_start(isolation::JarId jar, const isolation::StartMessage& message);
     Result<void> post(std::vector<std::byte> data, std::vector<Fd> fds = {});
     Result<void> try_send(const Outgoing& message) const;
     void await_room();

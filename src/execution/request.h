@@ -16,6 +16,7 @@ struct RunRequest {
     std::string principal{};
     std::string code{};
     std::string language = "python";
+    bool language_given = false;  // or taken for granted: a session has its own
     std::optional<Duration> timeout{};
     std::optional<Bytes> memory{};
     std::string stdin_text{};
@@ -24,6 +25,10 @@ struct RunRequest {
     std::map<std::string, std::string> files{};  // path below /workspace -> content
     // Top-level modules that the program itself may import; nothing: whatever it likes.
     std::optional<std::vector<std::string>> allowed_imports{};
+    // An interpreter that stays: a new one or that of the conversation, or the one of this name.
+    bool session = false;
+    std::optional<std::string> session_id{};
+    std::optional<std::string> conversation_id{};
     bool debug = false;  // the result tells where the time went
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "execution/session.h"
 
 namespace belljar::execution {
 
@@ -139,6 +140,7 @@ struct RunResult {
     std::vector<Denial> denials{};
     Usage usage{};
     Isolation isolation{};
+    std::optional<CellNews> session{};  // if it was a cell of one
     Timing timing{};
     bool debug = false;  // whether the caller wants to see it
 

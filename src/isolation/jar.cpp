@@ -259,7 +259,8 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
 }
 
 void Jar::start(const StartMessage& order) {
-    if (!std::exchange(waits_, false) || told_to_end_) {
+    const bool begins = std::exchange(waits_, false) || order.cell == 1;
+    if (!begins || told_to_end_) {
         return;
     }
     const double cpu = static_cast<double>(order.cpu_thousandths) / 1000.0;
@@ -269,11 +270,30 @@ void Jar::start(const StartMessage& order) {
         return;
     }
     timeout_ = std::min<Duration>(Duration(order.timeout_nanoseconds), kLongestTime);
+    if (order.cell == 1) {
+        in_session_ = true;
+        resources_.cgroup.begin_cell();
+    }
     if (guest_started_) {
-        cpu_before_ = resources_.cgroup.cpu_time();
+        before_ = in_session_ ? resources_.cgroup.usage()
+                              : cgroup::CgroupUsage{.cpu = resources_.cgroup.cpu_time()};
         started_ = Clock::now();
         deadline_ = started_ + timeout_;
     }
+}
+
+EndedMessage Jar::look() {
+    EndedMessage cell{};
+    cell.jar = id_;
+    if (!told_to_end_) {
+        deadline_ = TimePoint::max();
+        const Fill workspace = fill_of(workspace_);
+        cell.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
+        cell.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
+        cell.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
+        measure(cell);
+    }
+    return cell;
 }
 
 void Jar::take_places(Packet packet) {
@@ -352,16 +372,24 @@ void Jar::settle(const rusage& waited) {
     // Killed just before its guest started, a run has taken no time.
     outcome_.wall_nanoseconds =
         static_cast<std::uint64_t>(std::max(finished_ - started_, Duration{}).count());
-    const cgroup::CgroupUsage usage = resources_.cgroup.usage();
+    measure(outcome_);
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
-    outcome_.cpu_nanoseconds = usage.cpu > Duration{}
-                                   ? static_cast<std::uint64_t>((usage.cpu - cpu_before_).count())
-                                   : cpu_nanoseconds(waited) + cpu_nanoseconds(guest_usage_);
-    outcome_.memory_peak_bytes =
-        usage.memory_peak_bytes > 0 ? usage.memory_peak_bytes : largest_bytes(waited, guest_usage_);
-    outcome_.out_of_memory_kills = usage.out_of_memory_kills;
-    outcome_.processes_peak = usage.processes_peak;
-    outcome_.process_limit_hits = usage.process_limit_hits;
+    if (outcome_.cpu_nanoseconds == 0) {
+        outcome_.cpu_nanoseconds = cpu_nanoseconds(waited) + cpu_nanoseconds(guest_usage_);
+    }
+    if (outcome_.memory_peak_bytes == 0) {
+        outcome_.memory_peak_bytes = largest_bytes(waited, guest_usage_);
+    }
+}
+
+void Jar::measure(EndedMessage& outcome) const {
+    const cgroup::CgroupUsage usage = resources_.cgroup.usage();
+    outcome.cpu_nanoseconds =
+        static_cast<std::uint64_t>(std::max(usage.cpu - before_.cpu, Duration{}).count());
+    outcome.memory_peak_bytes = usage.memory_peak_bytes;
+    outcome.out_of_memory_kills = usage.out_of_memory_kills - before_.out_of_memory_kills;
+    outcome.processes_peak = usage.processes_peak;
+    outcome.process_limit_hits = usage.process_limit_hits - before_.process_limit_hits;
 }
 
 void Jar::fail_with(Step step, int sys_errno) {

@@ -68,8 +68,11 @@ class Jar {
     Result<std::optional<WardenMessage>> on_report();
     // The first reason counts: it is stored before the kill, and nothing the guest does changes it.
     void kill(KillReason reason);
-    // Begins the run of a jar that waits; another is left alone.
+    // Begins the run of a jar that waits, or the next cell of a session; another is left alone.
     void start(const StartMessage& order);
+    // A cell has ended: what it used. No clock runs until the next one.
+    [[nodiscard]] EndedMessage look();
+    [[nodiscard]] bool in_session() const { return in_session_; }
     // The clock ran out, in set-up or in the run.
     void on_deadline();
     // Init has ended: what it said before is all that is left to be read.
@@ -90,6 +93,7 @@ class Jar {
     Result<void> let_init_go_on();
     void finish();
     void settle(const rusage& waited);
+    void measure(EndedMessage& outcome) const;
     void look_at_guest();
     [[nodiscard]] bool settle_before_exit();
     void fail_with(Step step, int sys_errno);
@@ -109,8 +113,9 @@ class Jar {
     TimePoint started_{};
     TimePoint finished_{};
     TimePoint deadline_{};
-    Duration cpu_before_{};  // used while it waited
+    cgroup::CgroupUsage before_{};  // while it waited, and by earlier cells
     bool waits_ = false;
+    bool in_session_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
     bool end_is_shown_ = false;  // by the kernel, before the guest can be waited for

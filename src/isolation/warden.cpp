@@ -257,6 +257,12 @@ Result<void> Warden::on_server_readable() {
         }
         return {};
     }
+    if (const auto* look = std::get_if<LookMessage>(&message)) {
+        if (const auto found = jars_.find(look->jar); found != jars_.end()) {
+            tell_server(SeenMessage{.cell = found->second.look()});
+        }
+        return {};
+    }
     const auto* order = std::get_if<KillMessage>(&message);
     const auto* start = std::get_if<StartMessage>(&message);
     const bool ends = order != nullptr && order->reason <= KillReason::ServerGone;
@@ -520,7 +526,7 @@ bool Warden::pass_on_report(Jar& jar) {
 
 void Warden::on_out_of_memory(JarId id) {
     const auto found = jars_.find(id);
-    if (found != jars_.end() && found->second.out_of_memory()) {
+    if (found != jars_.end() && found->second.out_of_memory() && !found->second.in_session()) {
         found->second.kill(KillReason::Memory);
     }
 }

@@ -93,6 +93,15 @@ struct StartMessage {
     std::int64_t timeout_nanoseconds;
     std::uint64_t memory_bytes;
     std::uint32_t cpu_thousandths;
+    // 1: a cell of a session, which others may follow. If memory runs out, one process ends and not
+    // the jar.
+    std::uint32_t cell;
+};
+
+// A cell has ended: stops the clock, and a SeenMessage says what the cell used.
+struct LookMessage {
+    static constexpr std::uint32_t kType = 7;
+    JarId jar;
 };
 
 // --- warden to server
@@ -145,6 +154,12 @@ struct EndedMessage {
     std::uint32_t disk_full;  // 1 if /workspace or /tmp had no room left at the end
 };
 
+// What a cell used, in the form of an end; the jar goes on.
+struct SeenMessage {
+    static constexpr std::uint32_t kType = 22;
+    EndedMessage cell;
+};
+
 // --- encoding
 
 template <typename Message>
@@ -164,9 +179,9 @@ template <typename Message>
 }
 
 using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage,
-                                   ZygoteMessage, RetireMessage>;
+                                   ZygoteMessage, RetireMessage, LookMessage>;
 using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage,
-                                   EndedMessage, ZygoteStateMessage>;
+                                   EndedMessage, ZygoteStateMessage, SeenMessage>;
 
 // Exactly one known message of exactly its size, or an error.
 [[nodiscard]] Result<ServerMessage> decode_server_message(std::string_view data);

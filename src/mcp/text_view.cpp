@@ -165,6 +165,12 @@ std::string text_view(const RunResult& result) {
     add_truncation(lines, "stderr", result.stderr_stream);
     add_whole_output(lines, result.full_output);
     lines.add(status_line(result));
+    if (result.session && result.session_id) {
+        lines.add(fmt::format("[session {}, cell {}]", *result.session_id, result.session->cell));
+        for (const std::string& note : result.session->notes) {
+            lines.add(fmt::format("[{}]", note));
+        }
+    }
     return lines.empty() ? "(no output)" : make_valid_utf8(lines.take());
 }
 

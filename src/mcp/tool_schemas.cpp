@@ -42,6 +42,9 @@ constexpr std::string_view kExecuteCodeInput = R"({
       }
     },
     "allowed_imports": {"type": "array", "items": {"type": "string"}},
+    "session": {"type": "boolean", "default": false},
+    "session_id": {"type": "string", "description": "Run in the session of this id."},
+    "conversation_id": {"type": "string"},
     "use_container": {"type": "boolean"},
     "debug": {"type": "boolean", "description": "Tell in debug where the time of the run went."}
   },
@@ -55,6 +58,19 @@ constexpr std::string_view kExecuteCodeOutput = R"({
     "execution_id": {"type": "string"},
     "conversation_id": {"type": "string"},
     "session_id": {"type": "string"},
+    "session": {
+      "type": "object",
+      "properties": {
+        "cell": {"type": "integer"},
+        "state": {
+          "type": "string",
+          "enum": ["kept", "rolled_back", "lost"],
+          "description": "Of the variables: as the cell left them, as before it, or gone."
+        },
+        "notes": {"type": "array", "items": {"type": "string"}}
+      },
+      "required": ["cell", "state", "notes"]
+    },
     "language": {"type": "string"},
     "runner": {"type": "string"},
     "status": {
@@ -167,6 +183,56 @@ constexpr std::string_view kExecuteCodeOutput = R"({
                "isolation", "execution_time"]
 })";
 
+constexpr std::string_view kManageSessionInput = R"({
+  "type": "object",
+  "properties": {
+    "action": {"type": "string", "enum": ["list", "undo", "fork", "diff", "reset", "end"]},
+    "session_id": {"type": "string", "description": "Needed for all but list."},
+    "cells": {
+      "type": "integer",
+      "minimum": 1,
+      "default": 1,
+      "description": "For undo and diff: how many cells back."
+    }
+  },
+  "required": ["action"],
+  "additionalProperties": false
+})";
+
+constexpr std::string_view kManageSessionOutput = R"({
+  "type": "object",
+  "properties": {
+    "sessions": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "session_id": {"type": "string"},
+          "language": {"type": "string"},
+          "conversation_id": {"type": "string"},
+          "cells": {"type": "integer", "description": "Run so far."},
+          "busy": {"type": "boolean"},
+          "idle_seconds": {"type": "number"},
+          "expires_in_seconds": {"type": "number"},
+          "checkpoints": {"type": "boolean", "description": "Whether cells can be undone."},
+          "forked_from": {"type": "string"},
+          "diff": {
+            "type": "object",
+            "properties": {
+              "variables": {"type": "object"},
+              "files": {"type": "object"}
+            },
+            "required": ["variables", "files"]
+          }
+        },
+        "required": ["session_id", "language", "cells", "busy", "idle_seconds",
+                     "expires_in_seconds", "checkpoints"]
+      }
+    }
+  },
+  "required": ["sessions"]
+})";
+
 constexpr std::string_view kSandboxInfoInput =
     R"({"type": "object", "properties": {}, "additionalProperties": false})";
 
@@ -263,6 +329,12 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
     describe(input, "allowed_imports",
              "Top-level modules that the program itself may import; others raise ImportError. A "
              "check on your own code, not the fence around it. If left out, any.");
+    describe(input, "session",
+             "True keeps the interpreter: the result's session_id, given to later calls, lets them "
+             "go on with its variables and imports. A call that crashes or runs out of time costs "
+             "only itself: the state before it stays.");
+    describe(input, "conversation_id",
+             "With session: the conversation whose session it is, so that no id has to be kept.");
     describe(input, "use_container",
              "Changes nothing: every run is kept apart at least as a container would keep it; the "
              "result says how, in isolation.tier.");
@@ -274,6 +346,25 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
             .annotations = {{"title", "Run code in a sandbox"},
                             {"readOnlyHint", false},
                             {"destructiveHint", false},
+                            {"idempotentHint", false},
+                            {"openWorldHint", false}}};
+}
+
+ToolDefinition define_manage_session() {
+    return {.name = "manage_session",
+            .title = "Go back in a session, copy or end it",
+            .description =
+                "Works on the sessions that execute_code keeps with session: true. list shows "
+                "them; undo brings the variables back to what they were some cells ago; fork gives "
+                "a second session with the same variables, to try something out; diff says which "
+                "variables and files the last cells changed; reset forgets all variables; end ends "
+                "the session. Files in /workspace are not brought back by undo, and are shared by "
+                "forks. Example: {\"action\": \"undo\", \"session_id\": \"...\", \"cells\": 2}",
+            .input_schema = literal(kManageSessionInput),
+            .output_schema = literal(kManageSessionOutput),
+            .annotations = {{"title", "Go back in a session, copy or end it"},
+                            {"readOnlyHint", false},
+                            {"destructiveHint", true},
                             {"idempotentHint", false},
                             {"openWorldHint", false}}};
 }

@@ -7,11 +7,13 @@
 
 #include "base/utf8.h"
 #include "engine/run_arguments.h"
+#include "engine/session_arguments.h"
 #include "execution/error_wire.h"
 #include "mcp/quote.h"
 #include "mcp/text_view.h"
 #include "mcp/tool_schemas.h"
 #include "outcome/result_json.h"
+#include "outcome/session_json.h"
 
 namespace belljar::mcp {
 namespace {
@@ -65,8 +67,9 @@ RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
 }  // namespace
 
 const Toolbox::Entry* Toolbox::find(std::string_view name) {
-    static constexpr std::array<Entry, 2> kTools{
+    static constexpr std::array<Entry, 3> kTools{
         {{"execute_code", &Toolbox::execute_code},
+         {"manage_session", &Toolbox::manage_session},
          {"get_sandbox_info", &Toolbox::get_sandbox_info}}};
     for (const Entry& tool : kTools) {
         if (tool.name == name) {
@@ -77,7 +80,8 @@ const Toolbox::Entry* Toolbox::find(std::string_view name) {
 }
 
 ToolList Toolbox::list() const {
-    return {.tools = {define_execute_code(executor_.info()), define_get_sandbox_info()}};
+    return {.tools = {define_execute_code(executor_.info()), define_manage_session(),
+                      define_get_sandbox_info()}};
 }
 
 Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr cancellation) {
@@ -85,7 +89,8 @@ Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr can
     if (tool == nullptr) {
         co_return rpc_fail(
             RpcCode::InvalidParams,
-            fmt::format("There is no tool {}; the tools are execute_code and get_sandbox_info.",
+            fmt::format("There is no tool {}; the tools are execute_code, manage_session and "
+                        "get_sandbox_info.",
                         quote(call.name)));
     }
     Result<ToolOutcome> outcome =
@@ -102,6 +107,28 @@ Task<Result<ToolOutcome>> Toolbox::execute_code(ToolCall call,
     co_return ToolOutcome{.text = text_view(result),
                           .structured = outcome::to_json(result),
                           .failed = !result.success()};
+}
+
+Task<Result<ToolOutcome>> Toolbox::manage_session(ToolCall call,
+                                                  engine::CancellationPtr /*cancellation*/) {
+    BJ_CO_TRY(std::optional<execution::SessionOrder> order,
+              engine::parse_session_arguments(call.arguments));
+    std::vector<execution::SessionView> views;
+    if (order) {
+        order->principal = std::move(call.principal);
+        BJ_CO_TRY(views.emplace_back(), co_await executor_.obey(std::move(*order)));
+    } else {
+        views = executor_.list_sessions(call.principal);
+    }
+    json::array sessions;
+    std::string text;
+    for (const execution::SessionView& view : views) {
+        json::object shown = outcome::to_json(view);
+        text += to_text(shown) + "\n";
+        sessions.push_back(std::move(shown));
+    }
+    co_return ToolOutcome{.text = text.empty() ? "There are no sessions." : text,
+                          .structured = json::object{{"sessions", std::move(sessions)}}};
 }
 
 Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(ToolCall call,

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 
 #include "base/utf8.h"
+#include "outcome/session_json.h"
 
 namespace belljar::outcome {
 namespace {
@@ -115,6 +116,9 @@ json::object to_json(const RunResult& result) {
     object["execution_id"] = result.execution_id;
     add_if_set(object, "conversation_id", result.conversation_id);
     add_if_set(object, "session_id", result.session_id);
+    if (result.session) {
+        object["session"] = to_json(*result.session);
+    }
     object["language"] = text(result.language);
     object["runner"] = result.runner;
     object["status"] = execution::name_of(result.status);

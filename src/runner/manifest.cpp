@@ -77,6 +77,10 @@ Result<Manifest> read_table(const toml::table& table) {
     if (table.contains("preload")) {
         BJ_TRY(manifest.preload, texts(table, "preload"));
     }
+    if (table.contains("session")) {
+        BJ_TRY(const bool copies, choice(table, "session", "process", "copies"));
+        manifest.session = copies ? SessionKind::Copies : SessionKind::Process;
+    }
     BJ_TRY(const std::string self_test, required_text(table, "self_test"));
     BJ_TRY(manifest.self_test, guest_program(self_test));
     BJ_TRY(const bool masked, choice(table, "proc", "processes", "masked"));

@@ -15,6 +15,10 @@ enum class ProcView { ProcessesOnly, Masked };
 // Whether memory may be writable and executable, as just-in-time compilers need it.
 enum class WriteExecute { Allowed, Denied };
 
+// Whether an interpreter of the language can stay between runs: as one process, or with copies of
+// each state, so that a cell can be undone.
+enum class SessionKind { None, Process, Copies };
+
 // One language: how its programs are started inside a jar. Read from runners/*.toml.
 struct Manifest {
     std::string language{};
@@ -25,6 +29,7 @@ struct Manifest {
     std::vector<std::string> environment{};
     // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.
     std::vector<std::string> preload{};
+    SessionKind session = SessionKind::None;
     ProcView proc = ProcView::ProcessesOnly;
     WriteExecute write_execute = WriteExecute::Denied;
     // Text of a program in the language that fails with a sentence unless the jar around it holds,

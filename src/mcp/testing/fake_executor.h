@@ -29,6 +29,15 @@ class FakeExecutor : public engine::Executor {
         co_return result;
     }
 
+    Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override {
+        orders.push_back(std::move(order));
+        co_return session;
+    }
+    [[nodiscard]] std::vector<execution::SessionView> list_sessions(
+        const std::string& principal) const override {
+        return principal.empty() ? std::vector{*session} : std::vector<execution::SessionView>{};
+    }
+
     [[nodiscard]] engine::SandboxInfo info() const override { return sandbox; }
 
     [[nodiscard]] engine::RunFigures figures() const override { return {}; }
@@ -46,6 +55,8 @@ class FakeExecutor : public engine::Executor {
                     {.language = "bash", .aliases = {"sh"}, .version = "5.2"}},
         .maximum_limits = {.timeout = std::chrono::seconds(300)},
         .isolation = {.grade = "A", .tier = "namespaces"}};
+    Result<execution::SessionView> session = execution::SessionView{.session_id = "session-1"};
+    std::vector<execution::SessionOrder> orders;
     std::optional<Error> error;
     std::vector<execution::RunRequest> requests;
 
