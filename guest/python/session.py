@@ -107,18 +107,18 @@ class Session:
         # In a pid namespace everything else that runs belongs to the guest.
         self.alone = os.getppid() <= 1
 
-    def serve(self):
-        while line := read_line(REQUEST_FD):
-            order = json.loads(line)
-            self.answer(self.obey(order))
-            if not self.branches:
-                break
+    def serve(self, order):
+        while order and self.answer(order):
+            line = read_line(REQUEST_FD)
+            order = json.loads(line) if line else None
         os._exit(0)
 
-    def answer(self, message):
-        data = json.dumps(message).encode() + b"\n"
+    def answer(self, order):
+        """Says whether there is anybody left to wait for."""
+        data = json.dumps(self.obey(order)).encode() + b"\n"
         while data:
             data = data[os.write(REPORT_FD, data) :]
+        return self.branches
 
     def obey(self, order):
         name = order["branch"]
@@ -126,8 +126,6 @@ class Session:
         if "code" in order:
             return self.run(branch, order)
         action, count = order["do"], order.get("count", 1)
-        if action == "open":
-            return {"done": True}
         if action == "undo":
             return self.undo(name, branch, count)
         if action == "fork":
@@ -531,6 +529,6 @@ def serve_session(request, names, tools):
     import select  # noqa: F401
     import socket  # noqa: F401: both are looked for among the modules
 
-    Session(names, tools, max(2, request["checkpoints"])).serve()
+    Session(names, tools, max(2, request["checkpoints"])).serve(request)
 
 

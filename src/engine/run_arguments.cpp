@@ -216,7 +216,7 @@ Result<void> read_session(RunRequest& request, const json::value& value) {
     return {};
 }
 
-// Names that we made or that callers choose: short, and fit for a log.
+// Names that we made or that callers choose: short, and fit for a log and for a path.
 Result<void> read_name(std::string_view name, const json::value& value,
                        std::optional<std::string>& place) {
     constexpr std::size_t kLongest = 128;
@@ -224,11 +224,15 @@ Result<void> read_name(std::string_view name, const json::value& value,
         return {};
     }
     BJ_TRY(std::string text, c_text(name, value));
-    const auto fits = [](unsigned char letter) { return letter > ' ' && letter < 0x7F; };
-    if (text.empty() || text.size() > kLongest || !std::ranges::all_of(text, fits)) {
+    const auto fits = [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || std::string_view("._:@-").contains(char(letter));
+    };
+    if (text.empty() || text.size() > kLongest || text.front() == '.' ||
+        !std::ranges::all_of(text, fits)) {
         return fail(ErrorCode::InvalidArgument,
-                    fmt::format("\"{}\" must be 1 to {} printable characters without blanks", name,
-                                kLongest));
+                    fmt::format("\"{}\" must be 1 to {} letters, digits and . _ : @ -, and not "
+                                "begin with a dot",
+                                name, kLongest));
     }
     place = std::move(text);
     return {};
@@ -240,6 +244,10 @@ Result<void> read_session_id(RunRequest& request, const json::value& value) {
 
 Result<void> read_conversation(RunRequest& request, const json::value& value) {
     return read_name("conversation_id", value, request.conversation_id);
+}
+
+Result<void> read_conversation_by_other_name(RunRequest& request, const json::value& value) {
+    return read_name("conversationId", value, request.conversation_id);
 }
 
 Result<void> read_debug(RunRequest& request, const json::value& value) {
@@ -268,7 +276,7 @@ constexpr std::array<Argument, 15> kArguments{{{"code", read_code},
                                                {"session", read_session},
                                                {"session_id", read_session_id},
                                                {"conversation_id", read_conversation},
-                                               {"conversationId", read_conversation},
+                                               {"conversationId", read_conversation_by_other_name},
                                                {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for

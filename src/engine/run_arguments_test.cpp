@@ -226,11 +226,28 @@ TEST(RunArguments, DebugIsAskedFor) {
     }
 }
 
+TEST(RunArguments, SessionsAreAskedFor) {
+    EXPECT_TRUE(request_with("\"session\":true").session);
+    EXPECT_FALSE(request_with("\"session\":false").session);
+    EXPECT_EQ(request_with("\"session_id\":\"a-1\"").session_id, "a-1");
+    EXPECT_EQ(request_with("\"session_id\":null").session_id, std::nullopt);
+    for (const std::string& name : {"conversation_id", "conversationId"}) {
+        const std::string given = "\"" + name + "\":\"talk:1\"";
+        EXPECT_EQ(request_with("\"session\":true," + given).conversation_id, "talk:1");
+        EXPECT_EQ(error_with(given).code, ErrorCode::Unsupported);
+        for (const std::string& value : {"1", "\"\"", "\"../x\"", "\"a b\"", "\".a\"", "\"ä\""}) {
+            expect_invalid("\"" + name + "\":" + value, name);
+        }
+    }
+    EXPECT_TRUE(request_with("\"language\":\"python\"").language_given);
+    EXPECT_FALSE(request_with("\"debug\":false").language_given);
+}
+
 TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
-    const std::map<std::string, std::string> defaults{
-        {"conversation_id", "null"}, {"conversationId", "null"}, {"session", "false"},
-        {"session_id", "null"},      {"capture_output", "true"}, {"profile", "\"standard\""},
-        {"network", "false"},        {"output", "\"compact\""}};
+    const std::map<std::string, std::string> defaults{{"capture_output", "true"},
+                                                      {"profile", "\"standard\""},
+                                                      {"network", "false"},
+                                                      {"output", "\"compact\""}};
     for (const auto& [name, value] : defaults) {
         request_with("\"" + name + "\":" + value);
         request_with("\"" + name + "\":null");
@@ -239,10 +256,10 @@ TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
 
 TEST(RunArguments, FixedArgumentsAreRefusedOtherwise) {
     const std::map<std::string, std::vector<std::string>> refused{
-        {"conversation_id", {"\"c\"", "1"}},     {"conversationId", {"\"c\""}},
-        {"session", {"true", "\"false\"", "0"}}, {"session_id", {"\"s\""}},
-        {"capture_output", {"false", "1"}},      {"profile", {"\"network\"", "1"}},
-        {"network", {"true", "\"false\""}},      {"output", {"\"full\""}}};
+        {"capture_output", {"false", "1"}},
+        {"profile", {"\"network\"", "1"}},
+        {"network", {"true", "\"false\""}},
+        {"output", {"\"full\""}}};
     for (const auto& [name, values] : refused) {
         for (const std::string& value : values) {
             const Error error = error_with("\"" + name + "\":" + value);

@@ -193,12 +193,6 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
                     : allowed.error());
     }
     host->jar.io.close_stdin();
-    BJ_CO_TRY_VOID(warden_.begin_cell(host->jar.id, plan->limits));
-    if (!host->jar.io.interject(runner::encode_session_opening(options_.bounds.checkpoints))) {
-        warden_.on_end(host->jar.id, [] {});
-        warden_.kill(host->jar.id, KillReason::Cancelled);
-        co_return fail(ErrorCode::Unavailable, "the session's interpreter does not listen");
-    }
     SessionPtr session = add(std::move(host), request.principal, manifest->language);
     session->conversation = request.conversation_id;
     co_return session;
@@ -293,9 +287,13 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
     });
     const TimePoint begun = Clock::now();
     const bool answered = co_await io.converse(
-        runner::encode_cell(plan->request, {.branch = session->id, .cell = cell}), std::move(live));
+        runner::encode_cell(
+            plan->request,
+            {.branch = session->id, .cell = cell, .checkpoints = options_.bounds.checkpoints}),
+        std::move(live));
     host->clock.cancel();
     cancellation->on_request(nullptr);
+    io.on_flood(nullptr);  // it holds the host, which holds it
 
     RunResult result{.execution_id = execution_id,
                      .session_id = session->id,

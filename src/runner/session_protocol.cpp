@@ -66,13 +66,11 @@ std::string_view name_of(execution::SessionAction action) {
 
 }  // namespace
 
-std::string encode_session_opening(std::size_t checkpoints) {
-    return line_of({{"session", true}, {"checkpoints", checkpoints}});
-}
-
 std::string encode_cell(const execution::RunRequest& request, const CellPlace& place) {
     Result<json::value> parsed = parse_json(encode_guest_request(request));
     json::object cell = parsed && parsed->is_object() ? parsed->get_object() : json::object{};
+    cell["session"] = true;  // by the first one, the guest learns that there will be others
+    cell["checkpoints"] = place.checkpoints;
     cell["branch"] = place.branch;
     cell["cell"] = place.cell;
     cell["stdin"] = request.stdin_text;

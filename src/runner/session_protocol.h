@@ -13,13 +13,11 @@
 
 namespace belljar::runner {
 
-// What a guest that stays is told: a line of JSON each, see guest/python/session.py. It answers
-// each but the first with one line.
-[[nodiscard]] std::string encode_session_opening(std::size_t checkpoints);
-
+// What a guest that stays is told, and answers: a line of JSON each, see guest/python/session.py.
 struct CellPlace {
     std::string branch{};  // the session's id: sessions that were forked share a guest
     std::uint64_t cell = 0;
+    std::size_t checkpoints = 0;  // states to be kept, if the guest can
 };
 [[nodiscard]] std::string encode_cell(const execution::RunRequest& request, const CellPlace& place);
 

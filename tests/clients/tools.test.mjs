@@ -25,7 +25,7 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
 
   check('lists both tools with valid input schemas', async (session) => {
     const tools = await listTools(session);
-    assert.deepEqual(Object.keys(tools).sort(), ['execute_code', 'get_sandbox_info']);
+    assert.deepEqual(Object.keys(tools).sort(), ['execute_code', 'get_sandbox_info', 'manage_session']);
     for (const tool of Object.values(tools)) {
       assert.match(tool.description, /\w+/);
       assert.equal(tool.inputSchema.type, 'object');
@@ -36,7 +36,9 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
 
   check('lists annotations if its revision has them', async (session) => {
     const tools = await listTools(session);
-    for (const [name, readOnly] of [['execute_code', false], ['get_sandbox_info', true]]) {
+    for (const [name, readOnly] of [
+      ['execute_code', false], ['manage_session', false], ['get_sandbox_info', true],
+    ]) {
       const annotations = tools[name].annotations;
       assert.equal(annotations !== undefined, hasAnnotations);
       assert.equal(annotations?.readOnlyHint, hasAnnotations ? readOnly : undefined);

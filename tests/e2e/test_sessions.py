@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from support_binary import environment, wait_until
-from support_mcp import LEGACY, StdioServer, call, initialize
+from support_mcp import StdioServer, initialize, request
 from support_processes import guests_of
 
 TOKENS = {"one": "bj_token_of_one", "two": "bj_token_of_two"}
@@ -92,7 +92,7 @@ def test_a_file_of_one_cell_is_there_in_the_next(session):
     ("x = 2\nimport os; os._exit(3)", "error", {}),
     ("x = 2\nwhile True: pass", "timeout", {"timeout": 0.5}),
     ("x = 2\nheld = []\nwhile True: held.append(bytearray(1 << 24))", "memory", {}),
-    ("x = 2\nprint('x' * (200 << 20))", "output", {}),
+    ("x = 2\nwhile True: print('x' * (1 << 20))", "output", {}),
     ("x = 2\nimport os, signal; os.kill(os.getpid(), signal.SIGKILL)", "killed", {}),
 ])
 def test_what_goes_wrong_costs_only_the_cell(session, code, status, arguments):
@@ -156,14 +156,14 @@ def test_undo_reaches_the_beginning_and_not_beyond(session):
     session.order("undo", cells=2)
     assert session.ask("x")["error"]["type"] == "NameError"
     refusal = session.order("undo", cells=50, status=400)
-    assert "cells back" in refusal["error"]["message"]
+    assert "cells back" in refusal["error"]
 
 
 def test_states_that_are_too_old_are_not_kept(session):
     for number in range(20):
         session.ask(f"x = {number}")
     refusal = session.order("undo", cells=15, status=400)
-    assert "only 7 cells back" in refusal["error"]["message"]
+    assert "only 7 cells back" in refusal["error"]
     session.order("undo", cells=7)
     assert session.value("x") == 12
 
@@ -175,7 +175,7 @@ def test_a_fork_has_the_same_state_and_goes_its_own_way(session):
     other.ask("items.append('second'); x = 20")
     assert session.value("[x, items]") == [10, ["first"]]
     assert other.value("[x, items]") == [20, ["second"]]
-    other.order("undo")
+    other.order("undo", cells=2)
     assert other.value("[x, items]") == [1, []]
     assert session.value("x") == 10
     session.end()
@@ -283,7 +283,7 @@ def test_a_guest_that_kills_its_own_session_is_told_so(server, code):
         session.end()
     else:
         gone = session.post("/execute", {"code": "1", "session_id": session.id}, 404)
-        assert "ended" in gone["error"]["message"]
+        assert "ended" in gone["error"]
 
 
 def test_a_conversation_finds_its_session(server):
@@ -322,14 +322,14 @@ def test_idle_sessions_end_and_say_so(own_server):
     wait_until(lambda: not listed(server), "the session expires", 20)
     wait_until(lambda: not guests_of(server.pid), "its jar is gone", 20)
     gone = session.post("/execute", {"code": "1", "session_id": session.id}, 404)
-    assert "without a cell" in gone["error"]["message"]
+    assert "without a cell" in gone["error"]
 
 
 def test_sessions_are_counted_against_a_quota(own_server):
     server = own_server("--auth", "none", env=environment(BELLJAR_SESSIONS_MOST_EACH="2"))
     sessions = [Session(server), Session(server)]
     refusal = server.request("POST", "/execute", {"code": "1", "session": True})
-    assert refusal.status == 429 and "end one first" in refusal.json["error"]["message"]
+    assert refusal.status == 429 and "end one first" in refusal.json["error"]
     sessions[0].order("fork", status=429)
     sessions[0].end()
     Session(server)
@@ -344,22 +344,22 @@ def test_a_restart_ends_sessions_with_a_clear_message(own_server, place):
     second = own_server("--auth", "none", data_directory=data)
     answer = second.request("POST", "/execute", {"code": "1", "session_id": session.id})
     assert answer.status == 404
-    assert "ended when the server restarted" in answer.json["error"]["message"]
+    assert "ended when the server restarted" in answer.json["error"]
     assert listed(second) == []
 
 
 @pytest.mark.parametrize("arguments, reason", [
     ({"session": "yes"}, "true or false"),
     ({"session_id": 5}, "must be a string"),
-    ({"session_id": ""}, "printable characters"),
-    ({"session_id": "a b"}, "printable characters"),
-    ({"session_id": "x" * 129}, "printable characters"),
+    ({"session_id": ""}, "letters, digits"),
+    ({"session_id": "a b"}, "letters, digits"),
+    ({"session_id": "x" * 129}, "letters, digits"),
     ({"conversation_id": "talk"}, "session"),
 ])
 def test_bad_arguments_are_refused_in_words(server, arguments, reason):
     answer = server.request("POST", "/execute", {"code": "1", **arguments})
-    assert answer.status in (400, 422, 501), answer
-    assert reason in answer.json["error"]["message"]
+    assert 400 <= answer.status < 500, answer
+    assert reason in answer.json["error"]
 
 
 @pytest.mark.parametrize("method, path, status", [
@@ -382,22 +382,29 @@ def test_bad_orders(session, body):
 
 
 def test_by_mcp():
-    with StdioServer() as server:
-        initialize(server, LEGACY)
-        first = call(server, "execute_code", {"code": "x = 41", "session": True})
+    server = StdioServer()
+    try:
+        server.ask(initialize())
+
+        def tool(name, **arguments):
+            asked = request(2, "tools/call", name=name, arguments=arguments)
+            return server.ask(asked)["result"]
+
+        first = tool("execute_code", code="x = 41", session=True)
         identifier = first["structuredContent"]["session_id"]
         assert identifier in first["content"][0]["text"]
-        second = call(server, "execute_code", {"code": "x + 1", "session_id": identifier})
+        second = tool("execute_code", code="x + 1", session_id=identifier)
         assert second["structuredContent"]["result"] == 42
-        undone = call(server, "manage_session", {"action": "undo", "session_id": identifier,
-                                                 "cells": 2})
+        undone = tool("manage_session", action="undo", session_id=identifier, cells=2)
         assert undone["structuredContent"]["sessions"][0]["session_id"] == identifier
-        third = call(server, "execute_code", {"code": "x", "session_id": identifier})
+        third = tool("execute_code", code="x", session_id=identifier)
         assert third["isError"] and "NameError" in third["content"][0]["text"]
-        shown = call(server, "manage_session", {"action": "list"})
+        shown = tool("manage_session", action="list")
         assert len(shown["structuredContent"]["sessions"]) == 1
-        refused = call(server, "manage_session", {"action": "jump"})
+        refused = tool("manage_session", action="jump")
         assert refused["isError"] and "undo" in refused["content"][0]["text"]
+    finally:
+        server.finish()
 
 
 def test_nothing_is_left_of_a_session_whose_server_is_killed(own_server):
