@@ -1,7 +1,7 @@
 """Runs one program inside a jar and reports what only the interpreter knows.
 
-Descriptor 3 is this file, 4 the request (JSON, to the end of the pipe), 5 the report. A line break
-ahead of the report says that the request is awaited: a jar may be made before there is one.
+Descriptor 3 is this file, 4 the request (one line of JSON), 5 the report. A line break ahead of the
+report says that the request is awaited: a jar may be made before there is one.
 
 The report carries the value of the last expression, the names that the program defined and the
 exception that ended it, with the error number and the path if the system refused something. Nobody
@@ -44,9 +44,20 @@ def get_ready():
 
 
 def read_request():
+    """The next request; None at the end of the pipe. There is never more than one under way."""
     os.write(REPORT_FD, b"\n")
-    with open(REQUEST_FD, "rb") as file:
-        return json.load(file)
+    line = read_line(REQUEST_FD)
+    return json.loads(line) if line else None
+
+
+def read_line(descriptor):
+    """Up to the first line break, or to the end."""
+    parts = []
+    while part := os.read(descriptor, 1 << 16):
+        parts.append(part)
+        if part.endswith(b"\n"):
+            break
+    return b"".join(parts)
 
 
 def place_files(files):
@@ -293,7 +304,9 @@ def main():
     code = 0
     try:
         tools = get_ready()
-        source = prepare(read_request(), tools)
+        request = read_request()
+        os.close(REQUEST_FD)
+        source = prepare(request, tools)
         body, value = compile_program(source)
         report.update(describe_result(run(body, value, names), names))
     except SystemExit as error:
@@ -348,8 +361,8 @@ def rehearse():
     reading, writing = os.pipe()
     os.write(writing, json.dumps({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
     os.close(writing)
-    with open(reading, "rb") as file:
-        request = json.load(file)
+    request = json.loads(read_line(reading))
+    os.close(reading)
     names = new_main()
     report = describe_result(run(*compile_program(request["code"]), names), names)
     report["variables"] = describe_names(dict(names))
