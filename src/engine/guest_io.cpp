@@ -21,7 +21,7 @@ namespace {
 using isolation::GuestFd;
 
 constexpr std::size_t kChunk = 64 * 1024;
-constexpr std::size_t kReportLimit = 2 * 1024 * 1024;
+constexpr std::size_t kReportLimit = 20 * 1024 * 1024;  // of what the reader takes, and more
 
 std::size_t index_of(GuestFd fd) { return static_cast<std::size_t>(fd); }
 

@@ -215,12 +215,23 @@ Result<void> read_debug(RunRequest& request, const json::value& value) {
     return {};
 }
 
+Result<void> read_output(RunRequest& request, const json::value& value) {
+    if (value.is_null() || value == "compact") {
+        request.output_form = execution::OutputForm::Compact;
+    } else if (value == "full") {
+        request.output_form = execution::OutputForm::Full;
+    } else {
+        return fail(ErrorCode::InvalidArgument, "\"output\" must be \"compact\" or \"full\"");
+    }
+    return {};
+}
+
 struct Argument {
     std::string_view name;
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 11> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 12> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
@@ -230,6 +241,7 @@ constexpr std::array<Argument, 11> kArguments{{{"code", read_code},
                                                {"files", read_files},
                                                {"allowed_imports", read_allowed_imports},
                                                {"use_container", read_use_container},
+                                               {"output", read_output},
                                                {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
@@ -240,15 +252,14 @@ struct FixedArgument {
     std::string_view refusal;
 };
 
-constexpr std::array<FixedArgument, 8> kFixedArguments{
+constexpr std::array<FixedArgument, 7> kFixedArguments{
     {{"conversation_id", "null", "files that outlive a run are not available here"},
      {"conversationId", "null", "files that outlive a run are not available here"},
      {"session", "false", "sessions are not available here"},
      {"session_id", "null", "sessions are not available here"},
      {"capture_output", "true", "output is always captured"},
      {"profile", "\"standard\"", "\"standard\" is the only profile here"},
-     {"network", "false", "programs have no network here"},
-     {"output", "\"compact\"", "\"compact\" is the only form here"}}};
+     {"network", "false", "programs have no network here"}}};
 
 Result<void> check_fixed(const FixedArgument& fixed, const json::value& value) {
     if (value.is_null() || to_text(value) == fixed.only) {
@@ -272,7 +283,7 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
                             "memory_limit, stdin, args, env, files, allowed_imports, "
-                            "use_container and debug",
+                            "use_container, output and debug",
                             name.substr(0, 64)));
 }
 

@@ -242,7 +242,7 @@ TEST(RunArguments, FixedArgumentsAreRefusedOtherwise) {
         {"conversation_id", {"\"c\"", "1"}},     {"conversationId", {"\"c\""}},
         {"session", {"true", "\"false\"", "0"}}, {"session_id", {"\"s\""}},
         {"capture_output", {"false", "1"}},      {"profile", {"\"network\"", "1"}},
-        {"network", {"true", "\"false\""}},      {"output", {"\"full\""}}};
+        {"network", {"true", "\"false\""}}};
     for (const auto& [name, values] : refused) {
         for (const std::string& value : values) {
             const Error error = error_with("\"" + name + "\":" + value);

@@ -15,7 +15,7 @@ using execution::Status;
 
 RunResult reported(std::string_view report) {
     RunResult result{.execution_id = "id", .status = Status::Ok, .exit_code = 0};
-    apply_guest_report(report, result);
+    apply_guest_report({.text = report}, result);
     return result;
 }
 
@@ -43,7 +43,7 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
                                         .environment = {{"KEY", "value=1"}},
                                         .files = {{"d/x.bin", std::string("\0\xFF", 2)}},
                                         .allowed_imports = std::vector<std::string>{"math"}};
-    const json::value value = parse_json(encode_guest_request(request)).value();
+    const json::value value = parse_json(encode_guest_request(request, "mark")).value();
     EXPECT_EQ(value.at("code").as_string(), "print('h\xC3\xA9')\n");
     EXPECT_EQ(value.at("args"), json::value({"a", "", "b c"}));
     EXPECT_EQ(value.at("env").at("KEY").as_string(), "value=1");
@@ -52,7 +52,7 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
 }
 
 TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
-    const json::value value = parse_json(encode_guest_request({})).value();
+    const json::value value = parse_json(encode_guest_request({}, "")).value();
     EXPECT_EQ(value.at("code").as_string(), "");
     EXPECT_TRUE(value.at("args").as_array().empty());
     EXPECT_TRUE(value.at("env").as_object().empty());
@@ -61,7 +61,7 @@ TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
 }
 
 TEST(GuestRequest, OneArgumentIsStillAList) {
-    const json::value value = parse_json(encode_guest_request({.arguments = {"a"}})).value();
+    const json::value value = parse_json(encode_guest_request({.arguments = {"a"}}, "")).value();
     EXPECT_EQ(value.at("args"), json::value(json::array{"a"}));
 }
 
