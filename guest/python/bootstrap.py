@@ -18,8 +18,6 @@ import traceback
 import types
 
 PROGRAM_FD, REQUEST_FD, REPORT_FD = 3, 4, 5
-LAST_FD = 5
-PRIVATE_FD = 200  # from there on: out of the way of programs that count
 LIBRARY_FD = 4  # of a zygote, which has no request
 WORKSPACE = os.getcwd()  # the jar starts its program there; set again in a fork
 MAIN = WORKSPACE + "/main.py"
@@ -40,10 +38,8 @@ original_excepthook = sys.excepthook
 
 def get_ready():
     """Does what can be done before there is a program; says which tools there are."""
-    global REPORT_FD
     os.close(PROGRAM_FD)
-    REPORT_FD = os.dup2(REPORT_FD, PRIVATE_FD, inheritable=False)
-    os.close(LAST_FD)
+    os.set_inheritable(REPORT_FD, False)
     # What was printed before a deadline must not be lost in a buffer.
     sys.stdout.reconfigure(line_buffering=True)
     return find_tools()

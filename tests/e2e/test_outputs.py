@@ -315,7 +315,7 @@ def test_too_large_outputs_are_counted(open_server, size, count, kept):
 
 
 @pytest.mark.parametrize("bundle", [
-    "{'text': 'x'}", "{'text/html; charset=utf-8': 'x'}", "{'TEXT/HTML': b'x'}", "{'a/b/c': b'x'}",
+    "{'text': b'x'}", "{'text/html; charset=utf-8': 'x'}", "{'TEXT/HTML': b'x'}", "{'a/b/c': b'x'}",
     "{'/': b'x'}", "{'text/' + 'x' * 200: 'x'}", "{'text/html': b'\\xff'}",
     "{'image/png': b'no picture'}", "{'application/json': '[' * 100 + ']' * 100}"])
 def test_outputs_that_are_not_what_they_say_are_counted(open_server, bundle):
