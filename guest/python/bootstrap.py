@@ -180,7 +180,7 @@ def as_json(value):
         text = to_json(value)
         plain = from_json(text)
         size = len(text.encode())
-    except Exception:  # also what the program's own mappings and numbers raise
+    except BaseException:  # also what the program's own mappings and numbers raise
         return None
     return plain if size <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
 
@@ -357,7 +357,8 @@ def exit_code_of(error):
 
 def show_source(source):
     """For tracebacks: the program is in no file."""
-    linecache.cache[MAIN] = (len(source), None, source.splitlines(True), MAIN)
+    lines = (source if source.endswith("\n") else source + "\n").splitlines(True)
+    linecache.cache[MAIN] = (len(source), None, lines, MAIN)
 
 
 def run_program(request, names):
@@ -483,7 +484,7 @@ def fill_gaps():
 def leave(code):
     """As the interpreter ends, without taking apart what it had before the program came: threads,
     exit functions, the program's own objects, streams."""
-    if threading.active_count() > 1 or threading._threading_atexits:
+    if len(threading._active) + len(threading._limbo) > 1 or threading._threading_atexits:
         threading._shutdown()
     atexit._run_exitfuncs()
     attempt(forget_program)

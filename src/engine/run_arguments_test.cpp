@@ -226,6 +226,16 @@ TEST(RunArguments, DebugIsAskedFor) {
     }
 }
 
+TEST(RunArguments, OutputHasTwoForms) {
+    using execution::OutputForm;
+    EXPECT_EQ(request_with("\"output\":\"full\"").output_form, OutputForm::Full);
+    EXPECT_EQ(request_with("\"output\":\"compact\"").output_form, OutputForm::Compact);
+    EXPECT_EQ(request_with("\"output\":null").output_form, OutputForm::Compact);
+    for (const std::string& value : {"1", "\"pretty\"", "true", "[]"}) {
+        expect_invalid("\"output\":" + value, "output");
+    }
+}
+
 TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
     const std::map<std::string, std::string> defaults{
         {"conversation_id", "null"}, {"conversationId", "null"}, {"session", "false"},
