@@ -111,6 +111,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                    request.language.substr(0, 64), runners_.names()));
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
+    if (const runner::Manifest* suited = runner::suited(manifest, plan.request.code);
+        zygotes_ && zygotes_->ready(*suited)) {
+        manifest = suited;
+    }
     const TimePoint asked = Clock::now();
     BJ_CO_TRY(const Admission::Ticket ticket,
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
