@@ -435,6 +435,8 @@ def be_zygote(modules):
             importlib.import_module(name)
         except ImportError:
             pass  # not part of every installation
+    if "matplotlib.pyplot" in MODULES:
+        attempt(draw_something)
     path = "/workspace/belljar_zygote.so"
     with open(path, "wb") as file:
         file.write(os.pread(LIBRARY_FD, os.fstat(LIBRARY_FD).st_size, 0))

@@ -342,6 +342,17 @@ def replace_show(module):
     module.show = show_open_figures
 
 
+def draw_something():
+    """So that what every drawing needs is loaded. Fonts that are kept would be open files."""
+    from matplotlib import font_manager
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1, 1))
+    figure.subplots().plot([1, 2])
+    draw(figure)
+    font_manager._get_font.cache_clear()
+
+
 # --- other libraries
 
 

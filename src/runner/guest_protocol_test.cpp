@@ -68,8 +68,8 @@ TEST(GuestRequest, OneArgumentIsStillAList) {
 
 TEST(GuestReport, IsReadIntoTheResult) {
     const RunResult result = reported(
-        R"({"result":{"a":[1,2.5,null]},"repr":"{'a': ...}","variables":["x","y"],
-            "error":{"type":"ValueError","message":"bad","line":3,"traceback":"Traceback"}})");
+        R"({"result":{"a":[1,2.5,null]},"repr":"{'a': ...}","variables":["x","y"],)"
+        R"("error":{"type":"ValueError","message":"bad","line":3,"traceback":"Traceback"}})");
     EXPECT_EQ(parse_json(result.result_json.value()).value(),
               parse_json(R"({"a":[1,2.5,null]})").value());
     EXPECT_EQ(result.result_repr, "{'a': ...}");
@@ -240,9 +240,9 @@ TEST(GuestReport, OutputsThatAreNotTheBytesThereAreDamageIt) {
 
 // One output of this type and content; how many were left out.
 std::uint64_t omitted(const std::string& mime, const std::string& data) {
-    const json::array outputs{json::array{json::array{mime, data.size()}}};
-    const RunResult result =
-        reported(to_text(json::object{{"outputs", outputs}, {"result", 1}}) + "\n" + data);
+    const std::string line = R"({"result":1,"outputs":[[[)" + to_text(json::string(mime)) + "," +
+                             std::to_string(data.size()) + "]]]}\n";
+    const RunResult result = reported(line + data);
     EXPECT_EQ(result.report, Report::Whole) << mime;
     EXPECT_EQ(result.result_json, "1") << mime;
     EXPECT_EQ(result.outputs.size() + result.outputs_omitted, 1U) << mime;
@@ -270,12 +270,12 @@ TEST(GuestReport, OutputsThatAreNotWhatTheySayAreLeftOut) {
 }
 
 TEST(GuestReport, ThereIsALimitOnOutputs) {
-    json::array outputs;
+    std::string line = R"({"omitted":5,"outputs":[)";
     for (int i = 0; i < 70; ++i) {
-        outputs.push_back(json::array{json::array{"text/plain", 1}});
+        line += i == 0 ? "" : ",";
+        line += R"([["text/plain",1]])";
     }
-    const RunResult result = reported(to_text(json::object{{"outputs", outputs}, {"omitted", 5}}) +
-                                      "\n" + std::string(70, 'x'));
+    const RunResult result = reported(line + "]}\n" + std::string(70, 'x'));
     EXPECT_EQ(result.outputs.size(), 64U);
     EXPECT_EQ(result.outputs_omitted, 11U);
 }
