@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BJ_ASSERT(result.stdout_stream.bytes == size);
     BJ_ASSERT(result.stdout_stream.truncated == (size > 16));
 
-    runner::apply_guest_report(text, result);
+    runner::apply_guest_report({.text = text}, result);
     BJ_ASSERT(result.status == execution::Status::Error && result.exit_code == 1);
     BJ_ASSERT(result.execution_id == "run" && result.denials.empty());
     BJ_ASSERT(result.variables.size() <= 1000);

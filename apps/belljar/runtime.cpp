@@ -93,6 +93,9 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     ::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     BJ_TRY(runner::Runners runners, runner::Runners::create());
+    if (settings.policy.data_science == config::Switch::Off) {
+        runners.dismiss_specialists();
+    }
     BJ_TRY(const std::string tools, find_tools(settings.tools.path));
     BJ_TRY(const std::string program, engine::find_warden());
     BJ_TRY(engine::WardenProcess warden,

@@ -194,7 +194,7 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && key != "tools.path" &&
+        if (unused && key != "tools.path" && key != "policy.data_science" &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});

@@ -3,20 +3,17 @@
 Descriptor 3 is this file, 4 the request (one line of JSON), 5 the report. A line break ahead of the
 report says that the request is awaited: a jar may be made before there is one.
 
-The report carries the value of the last expression, the names that the program defined and the
-exception that ended it, with the error number and the path if the system refused something. Nobody
-outside trusts it with more than that: whether the program failed, and why, is decided by the
-kernel's word.
+The report is one line of JSON and then the bytes of the outputs, whose sizes the line tells. It
+repeats the mark of the request, which a program that writes to the descriptor does not know. It
+carries the value of the last expression, the names that the program defined and the exception that
+ended it, with the error number and the path if the system refused something. Nobody outside trusts
+it with more than that: whether the program failed, and why, is decided by the kernel's word.
 """
 
 import __future__
 import ast
-import base64
-import builtins
-import json
 import linecache
 import os
-import sys
 import traceback
 import types
 
@@ -25,14 +22,19 @@ LIBRARY_FD = 4  # of a zygote, which has no request
 WORKSPACE = os.getcwd()  # the jar starts its program there; set again in a fork
 MAIN = WORKSPACE + "/main.py"
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
-TEXT_LIMIT = 64 * 1024  # characters of a repr or a traceback
 PATH_LIMIT = 4096
+NAME_LIMIT = 256
 CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+BUILTINS = dict(__builtins__)  # as they were
+STREAMS = sys.stdout, sys.stderr
+write_to, read_from, close, exit_now = os.write, os.read, os.close, os._exit
+original_excepthook = sys.excepthook
 
 
 def get_ready():
@@ -46,15 +48,15 @@ def get_ready():
 
 def read_request():
     """The next request; None at the end of the pipe. There is never more than one under way."""
-    os.write(REPORT_FD, b"\n")
+    write_to(REPORT_FD, b"\n")
     line = read_line(REQUEST_FD)
-    return json.loads(line) if line else None
+    return from_json(line.decode()) if line else None
 
 
 def read_line(descriptor):
     """Up to the first line break, or to the end."""
     parts = []
-    while part := os.read(descriptor, 1 << 16):
+    while part := read_from(descriptor, 1 << 16):
         parts.append(part)
         if part.endswith(b"\n"):
             break
@@ -66,7 +68,7 @@ def place_files(files):
         place = os.path.join(WORKSPACE, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as file:
-            file.write(base64.b64decode(content))
+            file.write(a2b_base64(content))
 
 
 def prepare(request, tools):
@@ -79,9 +81,12 @@ def prepare(request, tools):
     if tools and TOOLS not in sys.path:
         offer_tools()
     control_imports(request["allowed_imports"])
-    source = request["code"]
-    linecache.cache[MAIN] = (len(source), None, source.splitlines(True), MAIN)
-    return source
+
+
+def install():
+    """What every program finds, besides what its language has."""
+    builtins.display = display
+    sys.meta_path.insert(0, Imports)
 
 
 def find_tools():
@@ -131,7 +136,7 @@ def control_imports(allowed):
 def new_main():
     module = types.ModuleType("__main__")
     module.__file__ = MAIN
-    module.__builtins__ = __builtins__
+    module.__builtins__ = builtins
     sys.modules["__main__"] = module
     return module.__dict__
 
@@ -171,27 +176,21 @@ def run(body, value, names):
     return eval(value, names) if value is not None else None
 
 
-def clip(text):
-    """Short enough, and without half characters, which JSON cannot carry."""
-    short = text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "..."
-    return short.encode("utf-8", "backslashreplace").decode()
-
-
-def safe_repr(value):
-    try:
-        return clip(repr(value))
-    except BaseException as error:  # the program's own __repr__
-        return f"<{type(value).__name__}: repr failed with {type(error).__name__}>"
-
-
 def as_json(value):
     """The value if JSON can hold it and the other side reads it, else None."""
-    try:
-        data = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-        plain = json.loads(data)
-    except (TypeError, ValueError, RecursionError):
+    if is_huge(value):
         return None
-    return plain if len(data) <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
+    try:
+        text = to_json(value)
+        plain = from_json(text)
+        size = len(text.encode())
+    except BaseException:  # also what the program's own mappings and numbers raise
+        return None
+    return plain if size <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
+
+
+def from_json(text):
+    return scan_json(text, 0)[0]
 
 
 def is_flat_enough(value, levels):
@@ -212,15 +211,19 @@ def describe_result(value, names):
         value = names.get("result")
     if value is None:
         return {}
+    display_value(value)
     return {"result": as_json(value), "repr": safe_repr(value)}
 
 
 def describe_names(names):
-    def is_defined(name, value):
-        hidden = not isinstance(name, str) or name.startswith("_")
-        return not hidden and not isinstance(value, types.ModuleType)
-
-    return [clip(name) for name, value in names.items() if is_defined(name, value)][:NAMES_LIMIT]
+    described = []
+    for name in list(names):
+        hidden = type(name) is not str or name.startswith("_")
+        if not hidden and not issubclass(type(names.get(name)), types.ModuleType):
+            described.append(clip(name, NAME_LIMIT))
+            if len(described) == NAMES_LIMIT:
+                break
+    return described
 
 
 def guest_frames(trace):
@@ -236,22 +239,85 @@ def guest_frames(trace):
     return trace
 
 
-def describe_error(error):
-    frames = guest_frames(error.__traceback__)
-    text = "".join(traceback.format_exception(type(error), error, frames))
+def describe_error(error, shown_frames):
     line = error.lineno if isinstance(error, SyntaxError) else None
-    for frame in traceback.walk_tb(frames):
+    for frame in traceback.walk_tb(shown_frames):
         if frame[0].f_code.co_filename == MAIN:
             line = frame[1]
     described = {
-        "type": type(error).__name__,
+        "type": clip(type(error).__name__, NAME_LIMIT),
         "message": clip(safe_str(error)),
-        "traceback": clip(text),
         **describe_refusal(error),
     }
-    if isinstance(line, int):
+    if type(line) is int:
         described["line"] = line
     return described
+
+
+def format_error(error, shown_frames):
+    """As the interpreter shows it. The program may have taken away what that needs."""
+    changed = restore_builtins()
+    try:
+        return "".join(traceback.format_exception(type(error), error, shown_frames))
+    except BaseException:
+        return f"{type(error).__name__}: {safe_str(error)}\n"
+    finally:
+        put_back(changed)
+
+
+def restore_builtins():
+    changed = {}
+    present = vars(builtins)
+    for name, value in BUILTINS.items():
+        if present.get(name) is not value:
+            changed[name] = present.get(name, changed)
+            present[name] = value
+    return changed
+
+
+def put_back(changed):
+    for name, value in changed.items():
+        if value is changed:
+            del vars(builtins)[name]
+        else:
+            vars(builtins)[name] = value
+
+
+def clip_middle(text):
+    """What a traceback begins and ends with tells most."""
+    if len(text) > TEXT_LIMIT:
+        text = text[:TEXT_LIMIT // 4] + "\n...\n" + text[-TEXT_LIMIT * 3 // 4:]
+    return clip(text, len(text))
+
+
+def report_error(error):
+    """Shows it where the interpreter would; gives what the report says of it."""
+    shown_frames = guest_frames(error.__traceback__)
+    text = format_error(error, shown_frames)
+    described = attempt(describe_error, error, shown_frames) or {"type": "Error", "message": ""}
+    described["traceback"] = clip_middle(text)
+    hook = getattr(sys, "excepthook", original_excepthook)
+    if hook is not original_excepthook:
+        text = call_hook(hook, error, shown_frames, text)
+    attempt(write_error, text)
+    return described
+
+
+def call_hook(hook, error, shown_frames, text):
+    """The program's own way of showing errors; gives what is left to show."""
+    try:
+        hook(type(error), error, shown_frames)
+        return ""
+    except BaseException as failure:
+        frames = guest_frames(failure.__traceback__)
+        failed = format_error(failure, frames)
+        return f"Error in sys.excepthook:\n{failed}\nOriginal exception was:\n{text}"
+
+
+def write_error(text):
+    if text:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def describe_refusal(error):
@@ -295,15 +361,61 @@ def exit_code_of(error):
         return 0
     if isinstance(error.code, int):
         return error.code & 0xFF
-    print(error.code, file=sys.stderr)
+    attempt(lambda: write_error(str(error.code) + "\n"))
     return 1
 
 
-def send(report):
-    data = json.dumps(report).encode()
+def show_source(source):
+    """For tracebacks: the program is in no file."""
+    lines = (source if source.endswith("\n") else source + "\n").splitlines(True)
+    linecache.cache[MAIN] = (len(source), None, lines, MAIN)
+
+
+def run_program(request, names):
+    """Runs its code with these names. Gives the report, and the exit code with which the
+    interpreter would end."""
+    source = request["code"]
+    report = {"mark": request.get("mark")}
+    code = 0
+    show_source(source)
     try:
-        with open(REPORT_FD, "wb", closefd=True) as file:
-            file.write(data)
+        body, value = compile_program(source)
+        report.update(describe_result(run(body, value, names), names))
+    except SystemExit as error:
+        code = exit_code_of(error)
+        report.update(describe_result(None, names))
+    except BaseException as error:
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+        attempt(show_source, source)
+        report["error"] = report_error(error)
+    report["variables"] = attempt(describe_names, names) or []
+    report["outputs"], report["omitted"] = collect_outputs()
+    return report, code
+
+
+def prepare_and_run(request, tools, names):
+    try:
+        prepare(request, tools)
+    except BaseException as error:
+        return {"mark": request.get("mark"), "error": report_error(error)}, 1
+    return run_program(request, names)
+
+
+def pack(report):
+    """One line, and then what is too large for a line, in pieces."""
+    bundles = report.get("outputs", [])
+    sizes = [[[clip(mime, NAME_LIMIT), len(data)] for mime, data in bundle.items()]
+             for bundle in bundles]
+    line = to_json({**report, "outputs": sizes}).encode()
+    return [line, b"\n", *(data for bundle in bundles for data in bundle.values())]
+
+
+def send(report):
+    try:
+        for piece in pack(report):
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[write_to(REPORT_FD, rest):]
     except OSError:
         pass  # the program closed it; what can be seen from outside is still true
 
@@ -314,49 +426,38 @@ def use_file(name):
     MAIN = name
 
 
-def run_program(request, tools, names):
-    """What is to be reported, and the exit code that the interpreter would have."""
-    report = {}
-    code = 0
-    try:
-        source = prepare(request, tools)
-        body, value = compile_program(source)
-        report.update(describe_result(run(body, value, names), names))
-    except SystemExit as error:
-        code = exit_code_of(error)
-    except BaseException as error:
-        code = 1
-        report["error"] = describe_error(error)
-        print(report["error"]["traceback"], end="", file=sys.stderr)
-    report["variables"] = describe_names(dict(names))
-    return report, code
-
-
 def main():
     names = new_main()
     tools = get_ready()
     request = read_request()
+    if request is None:
+        return 1
     if request.get("session"):
         serve_session(request, names, tools)
-    os.close(REQUEST_FD)
-    report, code = run_program(request, tools, names)
+    close(REQUEST_FD)
+    report, code = prepare_and_run(request, tools, names)
     send(report)
+    attempt(close, REPORT_FD)
     return code
 
 
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN, LAST_PRELOADED
+    global WORKSPACE, MAIN, LAST_PRELOADED, atexit, gc, threading
+    import atexit
     import gc
     import importlib.machinery
     import importlib.util
+    import threading
 
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError:
             pass  # not part of every installation
+    if "matplotlib.pyplot" in MODULES:
+        attempt(draw_something)
     path = "/workspace/belljar_zygote.so"
     with open(path, "wb") as file:
         file.write(os.pread(LIBRARY_FD, os.fstat(LIBRARY_FD).st_size, 0))
@@ -377,20 +478,17 @@ def rehearse():
     until it is written to; what every program writes to is the guest's own afterwards. A program
     that is here already does not wait for that."""
     global GAPS
-    import gc
     import select
 
     if select.select([REQUEST_FD], [], [], 0)[0]:
         return
     reading, writing = os.pipe()
-    os.write(writing, json.dumps({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
+    os.write(writing, to_json({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
     os.close(writing)
-    request = json.loads(read_line(reading))
+    request = from_json(read_line(reading).decode())
     os.close(reading)
-    names = new_main()
-    report = describe_result(run(*compile_program(request["code"]), names), names)
-    report["variables"] = describe_names(dict(names))
-    json.dumps(report).encode()
+    report, _ = run_program(request, new_main())
+    pack(report)
     gc.collect()
     GAPS = fill_gaps()
 
@@ -409,28 +507,58 @@ def fill_gaps():
 def leave(code):
     """As the interpreter ends, without taking apart what it had before the program came: threads,
     exit functions, the program's own objects, streams."""
-    import atexit
-    import gc
-    import threading
-
-    if threading.active_count() > 1 or threading._threading_atexits:
+    if len(threading._active) + len(threading._limbo) > 1 or threading._threading_atexits:
         threading._shutdown()
     atexit._run_exitfuncs()
-    sys.modules["__main__"].__dict__.clear()
+    attempt(forget_program)
+    end(code if flush_streams() else code or 120)  # as the interpreter says it
+
+
+def forget_program():
+    MODULES["__main__"].__dict__.clear()
     # From the end: to look at the others would be to write to their memory, which is shared.
-    while sys.modules and (name := next(reversed(sys.modules))) != LAST_PRELOADED:
-        del sys.modules[name]
+    while MODULES and (name := next(reversed(MODULES))) != LAST_PRELOADED:
+        del MODULES[name]
     gc.collect()
-    for stream in (sys.stdout, sys.stderr):
+
+
+def flush_streams():
+    """Those of the program, and then those that it may have replaced."""
+    written = True
+    for stream in (getattr(sys, "stdout", None), getattr(sys, "stderr", None)):
         try:
-            stream.flush()
-        except (AttributeError, OSError, ValueError):
-            code = code or 120  # what the interpreter says of a stream that cannot be written
-    os._exit(code)
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException:
+            written = False
+    for stream in STREAMS:
+        attempt(stream.flush)
+    return written
 
 
+def end(code):
+    if code == INTERRUPTED:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    exit_now(code & 0xFF)
+
+
+def leave_interpreter(code):
+    """The same where nobody else needs the interpreter."""
+    if code == INTERRUPTED:
+        import atexit as exits
+
+        exits._run_exitfuncs()
+        flush_streams()
+        end(code)
+    sys.exit(code)
+
+
+install()
 if sys.argv[1:2] == ["zygote"]:
     be_zygote(sys.argv[2:])
     rehearse()
     leave(main())
-sys.exit(main())
+leave_interpreter(main())

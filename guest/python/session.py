@@ -9,8 +9,7 @@ dies, the state before it is still there.
 Functions that cells may have replaced are not asked for by name after the first cell.
 """
 
-import os
-import sys
+import os  # noqa: E402
 
 FRAME_LIMIT = 24 << 20  # bytes of a report; the reader outside takes less
 FILES_LIMIT = 5000  # of the workspace, to tell which a cell has changed
@@ -26,20 +25,22 @@ class Channel:
 
     def __init__(self, socket):
         self.socket = socket
-        self.read, self.send_fds = os.read, sys.modules["socket"].send_fds
+        self.send_fds, self.recv_fds = MODULES["socket"].send_fds, MODULES["socket"].recv_fds
         self.number = socket.fileno()
-        self.dumps, self.loads = json.dumps, json.loads
         self.data = b""
 
     def send(self, message, fds=()):
-        data = self.dumps(message).encode()
+        self.send_bytes([to_json(message).encode()], fds)
+
+    def send_bytes(self, pieces, fds=()):
+        data = b"".join(pieces)
         data = len(data).to_bytes(4, "big") + data
         sent = self.send_fds(self.socket, [data[:4096]], fds)
         self.socket.sendall(data[sent:])
 
     def receive(self):
         """Waits for a frame, and the descriptor that came with it; None at the end."""
-        head, fds, _, _ = sys.modules["socket"].recv_fds(self.socket, 4, 1)
+        head, fds, _, _ = self.recv_fds(self.socket, 4, 1)
         if len(head) < 4:
             return None, fds
         size = int.from_bytes(head, "big")
@@ -48,7 +49,7 @@ class Channel:
             if not (part := self.socket.recv(size - len(data))):
                 return None, fds
             data += part
-        return self.loads(data), fds
+        return from_json(data.decode()), fds
 
     def feed(self):
         """What has come: a frame as text, b"" at the end or if it is none, or None for not yet."""
@@ -110,14 +111,19 @@ class Session:
     def serve(self, order):
         while order and self.answer(order):
             line = read_line(REQUEST_FD)
-            order = json.loads(line) if line else None
+            order = from_json(line.decode()) if line else None
         os._exit(0)
 
     def answer(self, order):
-        """Says whether there is anybody left to wait for."""
-        data = json.dumps(self.obey(order)).encode() + b"\n"
-        while data:
-            data = data[os.write(REPORT_FD, data) :]
+        """Behind a report's size a line of ours, and then the report. Says whether there is
+        anybody left to wait for."""
+        said = self.obey(order)
+        report = said.pop("report", b"")
+        line = f"{len(report)} {to_json(said)}\n".encode()
+        for piece in (line, report):
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(REPORT_FD, rest) :]
         return self.branches
 
     def obey(self, order):
@@ -183,13 +189,13 @@ class Session:
             self.reap()
             name = order["branch"]
             self.forgotten[name] = self.forgotten.get(name, 0) + 1
-        # The frame is of the guest's making: it goes on as it is, beside what we say ourselves.
+        # The report is of the guest's making: it goes on as it is, beside what we say ourselves.
         return {"cell": order["cell"], "done": True, "files": changed_files(files, found),
-                "kept": len(branch), "report": report.decode("utf-8", "replace")}
+                "kept": len(branch), "report": report}
 
     def bear(self, parent, task):
         """A fork of the parent, or of this process, that does the task; None if there is none."""
-        ours, theirs = sys.modules["socket"].socketpair()
+        ours, theirs = MODULES["socket"].socketpair()
         if parent is None:
             process = os.fork()
             if process == 0:
@@ -209,7 +215,7 @@ class Session:
                 while process is None:  # what it says of the ends of others is of no interest
                     told, _ = parent.channel.receive()
                     process = told.get("born")
-            except (OSError, AttributeError, ValueError):
+            except (OSError, AttributeError, ValueError, StopIteration):
                 ours.close()
                 theirs.close()
                 tell(parent.process, SIGKILL)
@@ -258,7 +264,7 @@ class Session:
                 told, _ = parent.channel.receive()
                 if told["ended"] == process:
                     return told["status"]
-        except (OSError, TypeError, KeyError, ValueError):
+        except (OSError, TypeError, KeyError, ValueError, StopIteration):
             return SIGKILL
 
     def end_others(self, process):
@@ -318,9 +324,9 @@ class Session:
         self.status_of(process, state)
         channel.socket.close()
         try:
-            marks = json.loads(frame)
+            marks = from_json(frame.decode())
             return {str(key): str(mark) for key, mark in marks.items()}
-        except (TypeError, ValueError, AttributeError):
+        except (TypeError, ValueError, AttributeError, StopIteration):
             return None
 
 
@@ -330,16 +336,16 @@ def hold(channel, names, tools, task):
 
     fork, leave, wait = os.fork, os._exit, os.waitpid
     watch, forget = os.pidfd_open, os.close
-    socket_type, channel_type, poll_type = sys.modules["socket"].socket, Channel, select.poll
-    family = sys.modules["socket"].AF_UNIX
-    kind = sys.modules["socket"].SOCK_STREAM
+    socket_type, channel_type, poll_type = MODULES["socket"].socket, Channel, select.poll
+    family = MODULES["socket"].AF_UNIX
+    kind = MODULES["socket"].SOCK_STREAM
     readable = select.POLLIN
     children = {}
     while True:
         if "describe" in task:
             channel.send(mark_values(names))
             leave(0)
-        channel.send(run_cell(task["cell"], names, tools))
+        channel.send_bytes(pack(run_cell(task["cell"], names, tools)))
         # From here on nothing is done by names that the cell may have replaced.
         while True:
             poll = poll_type()
@@ -376,7 +382,7 @@ def hold(channel, names, tools, task):
 
 def keep_luck():
     """A fork seeds `random` anew; for a session the next cell goes on where the last one was."""
-    module = sys.modules.get("random")
+    module = MODULES.get("random")
     try:
         return module._inst.getstate() if module else None
     except AttributeError:
@@ -385,13 +391,13 @@ def keep_luck():
 
 def give_back_luck(luck):
     if luck is not None:
-        sys.modules["random"]._inst.setstate(luck)
+        MODULES["random"]._inst.setstate(luck)
 
 
 def left_behind():
     """What of this state a fork does not bring along, in words."""
     notes = []
-    threading = sys.modules.get("threading")
+    threading = MODULES.get("threading")
     try:
         others = [thread.name for thread in threading.enumerate()][1:] if threading else []
     except Exception:
@@ -410,13 +416,11 @@ def run_cell(order, names, tools):
     take_stdin(order.get("stdin") or "")
     forget_result(names)
     use_file(f"<cell {order['cell']}>")
-    report, code = run_program(order, tools, names)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:  # closed, or the guest's own
-            pass
-    return {**report, "exit_code": code, "notes": order.get("left", []) + open_sockets()}
+    report, code = prepare_and_run(order, tools, names)
+    flush_streams()
+    # An interrupt ends a program, but not a session.
+    return {**report, "exit_code": code if code >= 0 else 1,
+            "notes": order.get("left", []) + open_sockets()}
 
 
 def take_stdin(text):

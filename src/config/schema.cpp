@@ -264,7 +264,9 @@ constexpr Key kKeys[] = {
      .aliases = {"SANDBOX_ENABLE_FILESYSTEM"},
      .slot = [](Settings& all) -> Slot { return &all.policy.filesystem; }},
     {.name = "policy.data_science",
-     .help = "Whether checked code may use the data science modules",
+     .help =
+         "Whether checked code may use the data science modules, and an interpreter is kept warm "
+         "that has them",
      .default_text = "false",
      .aliases = {"SANDBOX_ENABLE_DATA_SCIENCE"},
      .slot = [](Settings& all) -> Slot { return &all.policy.data_science; }},

@@ -132,6 +132,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                    request.language.substr(0, 64), runners_.names()));
     }
     BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
+    if (const runner::Manifest* suited = runner::suited(manifest, plan.request.code);
+        zygotes_ && zygotes_->ready(*suited)) {
+        manifest = suited;
+    }
     const TimePoint asked = Clock::now();
     BJ_CO_TRY(const Admission::Ticket ticket,
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
@@ -230,7 +234,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
     const TimePoint give_up = begun + plan->limits.timeout + kWardenGrace;
-    GuestInput input{.request = runner::encode_guest_request(plan->request),
+    const std::string mark = make_uuid();
+    GuestInput input{.request = runner::encode_guest_request(plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     Result<RawExit> exit =
         co_await (await_end(&jar, give_up) && io.pump(std::move(input), std::move(live)));
@@ -245,7 +250,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                      .stderr_stream = io.captured_stderr(),
                      .full_output = publish_output(options_.outputs, io, execution_id, log_),
                      .isolation = options_.isolation};
-    runner::apply_guest_report(io.report(), result);
+    runner::apply_guest_report({.text = io.report(), .mark = mark}, result);
     outcome::judge(*exit, plan->limits, result);
     result.timing = timing_of(begun, collected, jar, *exit);
     result.debug = plan->request.debug;

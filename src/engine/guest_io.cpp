@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/readiness.h"
+#include "runner/session_protocol.h"
 
 namespace belljar::engine {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using isolation::GuestFd;
 
 constexpr std::size_t kChunk = 64 * 1024;
-constexpr std::size_t kReportLimit = 2 * 1024 * 1024;
+constexpr std::size_t kReportLimit = 20 * 1024 * 1024;  // of what the reader takes, and more
 
 // A pipe may hold this much, if its guest enlarges it. More than that was written afterwards.
 constexpr std::size_t kMostInPipe = 1024 * 1024;
@@ -214,6 +215,7 @@ void GuestIo::begin_cell(const execution::Limits& limits) {
     recording_.reset();
     report_.clear();
     finished_ = false;
+    answered_ = false;
     on_flood_ = nullptr;
 }
 
@@ -223,7 +225,7 @@ Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
     co_await (drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_answer() &&
               write_order(std::move(order)));
     on_output_ = nullptr;
-    co_return report_.ends_with('\n');
+    co_return answered_;
 }
 
 Task<void> GuestIo::write_order(std::string order) {
@@ -234,13 +236,16 @@ Task<void> GuestIo::write_order(std::string order) {
 
 Task<void> GuestIo::read_answer() {
     std::vector<char> buffer(kChunk);
-    while (!report_.ends_with('\n')) {
+    std::optional<std::size_t> size;
+    while (!size || report_.size() < *size) {
         const std::size_t count = co_await read_some(&report_pipe_, buffer);
         if (count == 0 || report_.size() + count > kReportLimit) {
             break;
         }
         report_.append(buffer.data(), count);
+        size = size ? size : runner::size_of_answer(report_);
     }
+    answered_ = size && report_.size() == *size;
     finish();
 }
 

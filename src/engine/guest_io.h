@@ -109,6 +109,7 @@ class GuestIo {
     std::string report_;
     TimePoint signed_at_{};
     bool finished_ = false;
+    bool answered_ = false;
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
     std::function<void(OutputStream, std::string_view)> on_output_;

@@ -53,6 +53,10 @@ void JarPool::open(const runner::Runners& runners) {
     for (const runner::Manifest& manifest : runners.all()) {
         shelves_.push_back(
             {.manifest = &manifest, .size = {options_.bounds.ready, options_.bounds.most}});
+        if (manifest.specialist) {
+            shelves_.push_back(
+                {.manifest = manifest.specialist.get(), .size = {1, options_.bounds.most}});
+        }
     }
     period_ends_ = Clock::now() + options_.bounds.idle;
     tasks_.spawn("jar pool", tend());
@@ -142,8 +146,12 @@ std::map<std::string, PoolFigures> JarPool::figures() const {
     std::map<std::string, PoolFigures> figures;
     for (const Shelf& shelf : shelves_) {
         PoolFigures& found = figures[shelf.manifest->language];
-        found = shelf.figures;
-        found.ready = shelf.ready.size();
+        found.ready += shelf.ready.size();
+        found.taken += shelf.figures.taken;
+        found.missed += shelf.figures.missed;
+        found.unfit += shelf.figures.unfit;
+        found.made += shelf.figures.made;
+        found.lost += shelf.figures.lost;
     }
     return figures;
 }

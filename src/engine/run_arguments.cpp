@@ -258,12 +258,23 @@ Result<void> read_debug(RunRequest& request, const json::value& value) {
     return {};
 }
 
+Result<void> read_output(RunRequest& request, const json::value& value) {
+    if (value.is_null() || value == "compact") {
+        request.output_form = execution::OutputForm::Compact;
+    } else if (value == "full") {
+        request.output_form = execution::OutputForm::Full;
+    } else {
+        return fail(ErrorCode::InvalidArgument, "\"output\" must be \"compact\" or \"full\"");
+    }
+    return {};
+}
+
 struct Argument {
     std::string_view name;
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 15> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 16> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
@@ -277,6 +288,7 @@ constexpr std::array<Argument, 15> kArguments{{{"code", read_code},
                                                {"session_id", read_session_id},
                                                {"conversation_id", read_conversation},
                                                {"conversationId", read_conversation_by_other_name},
+                                               {"output", read_output},
                                                {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
@@ -290,8 +302,7 @@ struct FixedArgument {
 constexpr std::array<FixedArgument, 4> kFixedArguments{
     {{"capture_output", "true", "output is always captured"},
      {"profile", "\"standard\"", "\"standard\" is the only profile here"},
-     {"network", "false", "programs have no network here"},
-     {"output", "\"compact\"", "\"compact\" is the only form here"}}};
+     {"network", "false", "programs have no network here"}}};
 
 Result<void> check_fixed(const FixedArgument& fixed, const json::value& value) {
     if (value.is_null() || to_text(value) == fixed.only) {
@@ -315,7 +326,8 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
                             "memory_limit, stdin, args, env, files, allowed_imports, "
-                            "session, session_id, conversation_id, use_container and debug",
+                            "session, session_id, conversation_id, use_container, output and "
+                            "debug",
                             name.substr(0, 64)));
 }
 

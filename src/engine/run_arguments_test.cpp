@@ -243,6 +243,16 @@ TEST(RunArguments, SessionsAreAskedFor) {
     EXPECT_FALSE(request_with("\"debug\":false").language_given);
 }
 
+TEST(RunArguments, OutputHasTwoForms) {
+    using execution::OutputForm;
+    EXPECT_EQ(request_with("\"output\":\"full\"").output_form, OutputForm::Full);
+    EXPECT_EQ(request_with("\"output\":\"compact\"").output_form, OutputForm::Compact);
+    EXPECT_EQ(request_with("\"output\":null").output_form, OutputForm::Compact);
+    for (const std::string& value : {"1", "\"pretty\"", "true", "[]"}) {
+        expect_invalid("\"output\":" + value, "output");
+    }
+}
+
 TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
     const std::map<std::string, std::string> defaults{{"capture_output", "true"},
                                                       {"profile", "\"standard\""},
@@ -258,8 +268,7 @@ TEST(RunArguments, FixedArgumentsAreRefusedOtherwise) {
     const std::map<std::string, std::vector<std::string>> refused{
         {"capture_output", {"false", "1"}},
         {"profile", {"\"network\"", "1"}},
-        {"network", {"true", "\"false\""}},
-        {"output", {"\"full\""}}};
+        {"network", {"true", "\"false\""}}};
     for (const auto& [name, values] : refused) {
         for (const std::string& value : values) {
             const Error error = error_with("\"" + name + "\":" + value);

@@ -285,11 +285,13 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
             stop(host, KillReason::Deadline);
         }
     });
+    const std::string mark = make_uuid();
     const TimePoint begun = Clock::now();
     const bool answered = co_await io.converse(
-        runner::encode_cell(
-            plan->request,
-            {.branch = session->id, .cell = cell, .checkpoints = options_.bounds.checkpoints}),
+        runner::encode_cell(plan->request, {.branch = session->id,
+                                            .cell = cell,
+                                            .checkpoints = options_.bounds.checkpoints,
+                                            .mark = mark}),
         std::move(live));
     host->clock.cancel();
     cancellation->on_request(nullptr);
@@ -316,7 +318,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
         exit->kill_reason = stopped ? host->reason : KillReason::None;
         exit->exited = !stopped;
         exit->wait_status = answer->wait_status;
-        runner::apply_guest_report(answer->report, result);
+        runner::apply_guest_report({.text = answer->report, .mark = mark}, result);
         outcome::judge(*exit, limits, result);
         news.state = answer->kept ? CellNews::State::Kept : CellNews::State::RolledBack;
         news.notes = std::move(answer->notes);

@@ -35,10 +35,22 @@ Zygotes::Zygotes(const asio::any_io_executor& executor, WardenLink& warden, cons
 void Zygotes::start(const std::vector<runner::Manifest>& manifests) {
     for (const runner::Manifest& manifest : manifests) {
         if (!manifest.preload.empty()) {
-            slots_.push_back({.manifest = &manifest, .again = asio::steady_timer(executor_)});
-            begin(slots_.back());
+            add(manifest);
+        }
+        if (manifest.specialist) {
+            add(*manifest.specialist);
         }
     }
+}
+
+void Zygotes::add(const runner::Manifest& manifest) {
+    slots_.push_back({.manifest = &manifest, .again = asio::steady_timer(executor_)});
+    begin(slots_.back());
+}
+
+bool Zygotes::ready(const runner::Manifest& manifest) const {
+    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
+    return slot != slots_.end() && slot->current != 0;
 }
 
 std::uint32_t Zygotes::take(const runner::Manifest& manifest) {

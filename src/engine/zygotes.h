@@ -34,6 +34,7 @@ class Zygotes {
     void start(const std::vector<runner::Manifest>& manifests);
     // Who forks the next guest; 0: nobody is ready, the command has to be executed.
     [[nodiscard]] std::uint32_t take(const runner::Manifest& manifest);
+    [[nodiscard]] bool ready(const runner::Manifest& manifest) const;
     // The first one is on its way: soon there will be one, or the news that there is none.
     [[nodiscard]] bool awaited(const runner::Manifest& manifest) const;
     // Called when one is ready and when one is gone.
@@ -51,6 +52,7 @@ class Zygotes {
         Duration pause{};
     };
 
+    void add(const runner::Manifest& manifest);
     void begin(Slot& slot);
     void begin_later(Slot& slot);
     void on_state(std::uint32_t zygote, bool ready);

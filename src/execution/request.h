@@ -10,6 +10,9 @@
 
 namespace belljar::execution {
 
+// How much of what a program shows is given to a model: the best form of each output, or all.
+enum class OutputForm { Compact, Full };
+
 // One run as a caller asked for it, before policy has looked at it.
 struct RunRequest {
     // Who asks, as access/ tells and never as the request says; empty: the one without a name.
@@ -29,6 +32,7 @@ struct RunRequest {
     bool session = false;
     std::optional<std::string> session_id{};
     std::optional<std::string> conversation_id{};
+    OutputForm output_form = OutputForm::Compact;
     bool debug = false;  // the result tells where the time went
 };
 

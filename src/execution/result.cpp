@@ -32,6 +32,27 @@ std::string_view name_of(OutputStream stream) {
     return stream == OutputStream::Stdout ? "stdout" : "stderr";
 }
 
+Encoding encoding_of(std::string_view mime) {
+    if (mime == "application/json" || mime.ends_with("+json")) {
+        return Encoding::Json;
+    }
+    const bool text = mime.starts_with("text/") || mime.ends_with("+xml") ||
+                      mime == "application/javascript" || mime == "application/xml";
+    return text ? Encoding::Text : Encoding::Binary;
+}
+
+std::string_view name_of(Report report) {
+    switch (report) {
+        case Report::Whole:
+            return "whole";
+        case Report::Missing:
+            return "missing";
+        case Report::Damaged:
+            return "damaged";
+    }
+    return "damaged";
+}
+
 std::string_view name_of(DenialSource source) {
     switch (source) {
         case DenialSource::Limit:

@@ -40,10 +40,22 @@ struct CapturedStream {
     std::uint64_t bytes = 0;  // written by the guest, kept or not
 };
 
-// A rich value: one representation per MIME type, each as JSON text.
+// What a representation of a MIME type consists of.
+enum class Encoding { Text, Json, Binary };
+
+[[nodiscard]] Encoding encoding_of(std::string_view mime);
+
+// A rich value: one representation per MIME type. Text is valid UTF-8, JSON is text that parses;
+// everything else is bytes.
 struct Output {
     std::map<std::string, std::string> bundle{};
 };
+
+// Whether the guest's own report came as it was sent. A program that ends without the interpreter's
+// knowledge sends none; one that writes to the channel damages it.
+enum class Report { Whole, Missing, Damaged };
+
+[[nodiscard]] std::string_view name_of(Report report);
 
 struct ProducedFile {
     std::string name{};
@@ -135,6 +147,8 @@ struct RunResult {
     std::optional<std::string> result_repr{};
     std::vector<std::string> variables{};
     std::vector<Output> outputs{};
+    std::uint64_t outputs_omitted = 0;  // representations that were too many or too large
+    Report report = Report::Whole;
     std::vector<ProducedFile> files{};
     std::optional<GuestError> error{};
     std::vector<Denial> denials{};

@@ -73,7 +73,7 @@ constexpr std::array<Rule, 9> kOwnTree{{{"/", kRead},
                                         {"/dev/urandom", kReadFile}}};
 
 // In a tree that is shared with others: what an interpreter needs, by name, and nothing else.
-constexpr std::array<Rule, 16> kSharedTree{{{"/usr", kRead},
+constexpr std::array<Rule, 17> kSharedTree{{{"/usr", kRead},
                                             {"/bin", kRead},
                                             {"/sbin", kRead},
                                             {"/lib", kRead},
@@ -84,6 +84,7 @@ constexpr std::array<Rule, 16> kSharedTree{{{"/usr", kRead},
                                             {"/etc/localtime", kReadFile},
                                             {"/etc/ssl/certs", kRead},
                                             {"/etc/fonts", kRead},
+                                            {"/etc/matplotlibrc", kReadFile},
                                             {"/dev/null", kUseDevice},
                                             {"/dev/zero", kUseDevice},
                                             {"/dev/full", kUseDevice},

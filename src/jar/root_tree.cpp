@@ -163,6 +163,20 @@ Result<void> mask_proc(const Fd& root) {
     return {};
 }
 
+// Libraries that draw refuse to work without these files, or complain on the program's stderr.
+Result<void> write_font_settings(const Fd& etc) {
+    BJ_TRY_VOID(make_file(etc, "matplotlibrc", "backend: Agg\n"));
+    BJ_TRY_VOID(make_directory(etc, "fonts", 0755));
+    BJ_TRY(const Fd fonts, open_child(etc, "fonts"));
+    return make_file(fonts, "fonts.conf",
+                     "<?xml version=\"1.0\"?>\n"
+                     "<fontconfig>\n"
+                     "  <dir>/usr/share/fonts</dir>\n"
+                     "  <dir>/usr/local/share/fonts</dir>\n"
+                     "  <cachedir>/tmp/fontconfig</cachedir>\n"
+                     "</fontconfig>\n");
+}
+
 std::string base_of(const Spec& spec) { return spec.message.root.data(); }
 
 }  // namespace
@@ -273,6 +287,7 @@ Result<void> write_etc(const Fd& root, const Spec& spec) {
     BJ_TRY_VOID(
         make_file(etc_path, "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"));
     BJ_TRY_VOID(make_file(etc_path, "resolv.conf", "nameserver 127.0.0.1\n"));
+    BJ_TRY_VOID(write_font_settings(etc_path));
     // Debian's links to the chosen of several equal programs and libraries, such as BLAS.
     if (::access("/etc/alternatives", F_OK) != 0) {
         return {};

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <chrono>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "mcp/era.h"
 
@@ -59,6 +60,20 @@ json::object encode_tool(const ToolDefinition& tool, Revision revision) {
     return object;
 }
 
+json::object text_block(std::string_view text) {
+    return {{"type", "text"}, {"text", make_valid_utf8(text)}};
+}
+
+json::object encode_content(const Content& content) {
+    if (const auto* text = std::get_if<std::string>(&content)) {
+        return text_block(*text);
+    }
+    const Picture& picture = std::get<Picture>(content);
+    return {{"type", "image"},
+            {"data", encode_base64(picture.data)},
+            {"mimeType", make_valid_utf8(picture.mime)}};
+}
+
 // One overload per kind of result.
 class Encoder {
    public:
@@ -96,9 +111,11 @@ class Encoder {
     }
 
     json::object operator()(const ToolOutcome& outcome) const {
-        json::object block{{"type", "text"}, {"text", make_valid_utf8(outcome.text)}};
         json::array content;
-        content.emplace_back(std::move(block));
+        content.emplace_back(text_block(outcome.text));
+        for (const Content& more : outcome.more) {
+            content.emplace_back(encode_content(more));
+        }
         json::object result;
         result["content"] = std::move(content);
         result["isError"] = outcome.failed;

@@ -46,9 +46,19 @@ struct ToolList {
 // The member of a failed tool's `_meta` that says when to try again.
 inline constexpr std::string_view kRetryAfterKey = "belljar/retry_after_seconds";
 
+// A picture for the model.
+struct Picture {
+    std::string mime{};
+    std::string data{};  // its bytes
+};
+
+// What follows the text: pictures and further texts, in order.
+using Content = std::variant<std::string, Picture>;
+
 // What a tool gave back. A failed one tells the model what to do next.
 struct ToolOutcome {
     std::string text{};
+    std::vector<Content> more{};
     std::optional<json::object> structured{};  // satisfies the tool's output schema
     bool failed = false;
     std::chrono::seconds retry_after{};  // when to try again; zero: nobody knows

@@ -73,6 +73,20 @@ void add_whole_output(Lines& lines, const std::optional<std::string>& uri) {
     }
 }
 
+void add_report_notes(Lines& lines, const RunResult& result) {
+    if (result.report == execution::Report::Damaged) {
+        lines.add(
+            "[values and outputs are missing: what the program wrote to descriptors that it did "
+            "not open, or its end, has damaged their report]");
+    }
+    if (result.outputs_omitted > 0) {
+        lines.add(
+            fmt::format("[{} representations of outputs were left out: too many, too large or not "
+                        "of their type]",
+                        result.outputs_omitted));
+    }
+}
+
 std::string files_line(const std::vector<execution::ProducedFile>& files) {
     std::string line = "Files written:";
     for (const execution::ProducedFile& file : files) {
@@ -164,6 +178,7 @@ std::string text_view(const RunResult& result) {
     add_truncation(lines, "stdout", result.stdout_stream);
     add_truncation(lines, "stderr", result.stderr_stream);
     add_whole_output(lines, result.full_output);
+    add_report_notes(lines, result);
     lines.add(status_line(result));
     if (result.session && result.session_id) {
         lines.add(fmt::format("[session {}, cell {}]", *result.session_id, result.session->cell));

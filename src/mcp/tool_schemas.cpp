@@ -46,6 +46,7 @@ constexpr std::string_view kExecuteCodeInput = R"({
     "session_id": {"type": "string", "description": "Run in the session of this id."},
     "conversation_id": {"type": "string"},
     "use_container": {"type": "boolean"},
+    "output": {"type": "string", "enum": ["compact", "full"], "default": "compact"},
     "debug": {"type": "boolean", "description": "Tell in debug where the time of the run went."}
   },
   "required": ["code"],
@@ -96,7 +97,19 @@ constexpr std::string_view kExecuteCodeOutput = R"({
     "variables": {"type": "array", "items": {"type": "string"}},
     "outputs": {
       "type": "array",
-      "items": {"type": "object", "description": "One representation per MIME type."}
+      "items": {
+        "type": "object",
+        "description": "One representation per MIME type; pictures in base64."
+      }
+    },
+    "outputs_omitted": {
+      "type": "integer",
+      "description": "Representations that were too many, too large or not what they should be."
+    },
+    "report": {
+      "type": "string",
+      "enum": ["missing", "damaged"],
+      "description": "Why there are no values: the program ended without a report, or broke it."
     },
     "files": {
       "type": "array",
@@ -297,7 +310,8 @@ std::string execute_code_description(const engine::SandboxInfo& info) {
         "would do. Languages: {}. Ordinary programs work: threads, subprocesses, files. Every call "
         "starts from nothing: no state, files or packages remain from earlier calls, and there is "
         "no network, so pass all input as code, stdin or files. You get stdout, stderr, the value "
-        "of a final expression (after =>), and, if the run failed, the cause and what to do about "
+        "of a final expression (after =>), figures as pictures, and, if the run failed, the cause "
+        "and what to do about "
         "it; the structured result adds exit code, resource use and the isolation that held. "
         "Limits unless changed per call: {:g} s and {} of memory; output beyond {} per stream is "
         "cut in the middle. Example: {{\"code\": \"import statistics\\nstatistics.mean([1, 2, "
@@ -326,6 +340,9 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
     describe(input, "files",
              "Files to put into /workspace, where the program starts: relative path to text, or to "
              "{\"base64\": \"...\"} for binary content.");
+    describe(input, "output",
+             "How figures, tables and other outputs are shown to you: each in its best form, or in "
+             "every form that is a picture or text.");
     describe(input, "allowed_imports",
              "Top-level modules that the program itself may import; others raise ImportError. A "
              "check on your own code, not the fence around it. If left out, any.");

@@ -9,6 +9,7 @@
 #include "engine/run_arguments.h"
 #include "engine/session_arguments.h"
 #include "execution/error_wire.h"
+#include "mcp/output_content.h"
 #include "mcp/quote.h"
 #include "mcp/text_view.h"
 #include "mcp/tool_schemas.h"
@@ -102,9 +103,11 @@ Task<Result<ToolOutcome>> Toolbox::execute_code(ToolCall call,
                                                 engine::CancellationPtr cancellation) {
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
+    const execution::OutputForm form = request.output_form;
     BJ_CO_TRY(const execution::RunResult result,
               co_await executor_.execute(std::move(request), std::move(cancellation)));
     co_return ToolOutcome{.text = text_view(result),
+                          .more = content_of(result, form),
                           .structured = outcome::to_json(result),
                           .failed = !result.success()};
 }

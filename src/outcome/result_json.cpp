@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "outcome/session_json.h"
 
@@ -41,10 +42,22 @@ json::object to_json(const GuestError& error) {
     return object;
 }
 
+json::value to_json(const std::string& mime, const std::string& representation) {
+    switch (execution::encoding_of(mime)) {
+        case execution::Encoding::Text:
+            return text(representation);
+        case execution::Encoding::Json:
+            return embedded(representation);
+        case execution::Encoding::Binary:
+            break;
+    }
+    return json::string(encode_base64(representation));
+}
+
 json::object to_json(const Output& output) {
     json::object bundle;
-    for (const auto& [mime, value] : output.bundle) {
-        bundle[make_valid_utf8(mime)] = embedded(value);
+    for (const auto& [mime, representation] : output.bundle) {
+        bundle[make_valid_utf8(mime)] = to_json(mime, representation);
     }
     return bundle;
 }
@@ -135,6 +148,12 @@ json::object to_json(const RunResult& result) {
         result.result_repr ? json::value(text(*result.result_repr)) : json::value(nullptr);
     object["variables"] = texts(result.variables);
     object["outputs"] = list(result.outputs);
+    if (result.outputs_omitted > 0) {
+        object["outputs_omitted"] = result.outputs_omitted;
+    }
+    if (result.report != execution::Report::Whole) {
+        object["report"] = execution::name_of(result.report);
+    }
     object["files"] = list(result.files);
     if (result.error) {
         object["error"] = to_json(*result.error);

@@ -37,7 +37,9 @@ RunResult full_result() {
         .result_json = R"({"a":[1,null]})",
         .result_repr = "{'a': [1, None]}",
         .variables = {"x"},
-        .outputs = {{.bundle = {{"text/plain", "\"hi\""}, {"application/json", "{\"k\":1}"}}}},
+        .outputs = {{.bundle = {{"text/plain", "hi"},
+                                {"application/json", "{\"k\":1}"},
+                                {"image/png", "\x89PNG"}}}},
         .files = {{.name = "f", .size = 7, .mime = "m", .sha256 = "h", .url = "u", .uri = "i"}},
         .error = execution::GuestError{.type = "E", .message = "m", .line = 3, .traceback = "t"},
         .denials =

@@ -1,15 +1,25 @@
 #include "runner/guest_protocol.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "base/base64.h"
+#include "base/bytes.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace belljar::runner {
 namespace {
 
 constexpr std::size_t kMaxVariables = 1000;
+constexpr std::size_t kMaxLine = mebibytes(3).count;  // a parsed value is far larger than its text
+constexpr std::size_t kMaxOutputs = 64;
+constexpr std::size_t kMaxRepresentation = mebibytes(8).count;
+constexpr std::size_t kMaxOutputBytes = mebibytes(16).count;
+constexpr std::size_t kMaxJson = mebibytes(1).count;
+constexpr std::size_t kMaxJsonBytes = mebibytes(4).count;
+constexpr std::size_t kMaxMime = 127;
 
 std::optional<std::string> text_member(const json::object& object, std::string_view key) {
     const json::value* value = object.if_contains(key);
@@ -62,9 +72,133 @@ std::vector<std::string> read_variables(const json::object& report) {
     return names;
 }
 
+// RFC 6838 without parameters, in lower case only.
+bool is_mime(std::string_view name) {
+    constexpr std::string_view kMarks = "!#$&-^_.+";
+    const auto is_part = [&](std::string_view part) {
+        return !part.empty() && kMarks.find(part.front()) == std::string_view::npos &&
+               std::ranges::all_of(part, [&](char c) {
+                   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                          kMarks.find(c) != std::string_view::npos;
+               });
+    };
+    const std::size_t slash = name.find('/');
+    return name.size() <= kMaxMime && slash != std::string_view::npos &&
+           is_part(name.substr(0, slash)) && is_part(name.substr(slash + 1));
+}
+
+// Clients hand pictures on to models, which refuse a whole conversation over one that is none.
+bool is_what_it_says(std::string_view mime, std::string_view data) {
+    using namespace std::string_view_literals;
+    if (mime == "image/png") {
+        return data.starts_with("\x89PNG\r\n\x1A\n"sv);
+    }
+    if (mime == "image/jpeg") {
+        return data.starts_with("\xFF\xD8\xFF"sv);
+    }
+    return mime != "image/gif" || data.starts_with("GIF8"sv);
+}
+
+// Takes the bytes of the outputs one after the other and keeps those that are what they should be.
+class OutputReader {
+   public:
+    OutputReader(std::string_view bytes, execution::RunResult& result)
+        : bytes_(bytes), result_(result) {}
+
+    // False if the description is not one of exactly these bytes; the outputs are unusable then.
+    bool read(const json::array& outputs) {
+        for (const json::value& output : outputs) {
+            if (!output.is_array() || !read_output(output.get_array())) {
+                return false;
+            }
+        }
+        return bytes_.empty();
+    }
+
+   private:
+    bool read_output(const json::array& representations) {
+        execution::Output output;
+        for (const json::value& representation : representations) {
+            const json::array* pair = representation.if_array();
+            if (pair == nullptr || pair->size() != 2 || !(*pair)[0].is_string() ||
+                !(*pair)[1].is_int64() || (*pair)[1].get_int64() < 0 ||
+                static_cast<std::uint64_t>((*pair)[1].get_int64()) > bytes_.size()) {
+                return false;
+            }
+            const auto size = static_cast<std::size_t>((*pair)[1].get_int64());
+            const std::string mime((*pair)[0].get_string());
+            if (result_.outputs.size() < kMaxOutputs && fits(mime, bytes_.substr(0, size))) {
+                output.bundle[mime] = bytes_.substr(0, size);
+            } else {
+                ++result_.outputs_omitted;
+            }
+            bytes_.remove_prefix(size);
+        }
+        if (!output.bundle.empty()) {
+            result_.outputs.push_back(std::move(output));
+        }
+        return true;
+    }
+
+    bool fits(const std::string& mime, std::string_view data) {
+        if (!is_mime(mime) || data.size() > kMaxRepresentation ||
+            taken_ + data.size() > kMaxOutputBytes || !is_what_it_says(mime, data)) {
+            return false;
+        }
+        const execution::Encoding encoding = execution::encoding_of(mime);
+        if (encoding == execution::Encoding::Text && !is_valid_utf8(data)) {
+            return false;
+        }
+        if (encoding == execution::Encoding::Json) {
+            if (data.size() > kMaxJson || taken_json_ + data.size() > kMaxJsonBytes ||
+                !parse_json(data)) {
+                return false;
+            }
+            taken_json_ += data.size();
+        }
+        taken_ += data.size();
+        return true;
+    }
+
+    std::string_view bytes_;
+    execution::RunResult& result_;
+    std::size_t taken_ = 0;
+    std::size_t taken_json_ = 0;
+};
+
+// The line and what follows it.
+struct Parts {
+    std::string_view line;
+    std::string_view bytes;
+};
+
+Parts split(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    return end == std::string_view::npos
+               ? Parts{.line = text, .bytes = {}}
+               : Parts{.line = text.substr(0, end), .bytes = text.substr(end + 1)};
+}
+
+bool read_outputs(const json::object& object, std::string_view bytes,
+                  execution::RunResult& result) {
+    const json::value* outputs = object.if_contains("outputs");
+    if (outputs == nullptr) {
+        return bytes.empty();
+    }
+    constexpr int kMost = 1'000'000;
+    result.outputs_omitted = static_cast<std::uint64_t>(
+        int_member(object, "omitted", {.lowest = 0, .highest = kMost}).value_or(0));
+    if (outputs->is_array() && OutputReader(bytes, result).read(outputs->get_array())) {
+        return true;
+    }
+    result.outputs.clear();
+    result.outputs_omitted = 0;
+    return false;
+}
+
 }  // namespace
 
-std::string encode_guest_request(const execution::RunRequest& request) {
+std::string encode_guest_request(const execution::RunRequest& request, std::string_view mark) {
     json::value imports(nullptr);
     if (request.allowed_imports) {
         imports = json::array(request.allowed_imports->begin(), request.allowed_imports->end());
@@ -82,15 +216,34 @@ std::string encode_guest_request(const execution::RunRequest& request) {
                      {"args", json::array(request.arguments.begin(), request.arguments.end())},
                      {"env", std::move(environment)},
                      {"files", std::move(files)},
-                     {"allowed_imports", std::move(imports)}});
+                     {"allowed_imports", std::move(imports)},
+                     {"mark", mark}});
 }
 
-void apply_guest_report(std::string_view report, execution::RunResult& result) {
-    const Result<json::value> parsed = parse_json(report);
+void apply_guest_report(GuestReport report, execution::RunResult& result) {
+    if (report.text.empty()) {
+        return;  // nobody awaited the request: a runner without a report
+    }
+    const bool is_signed = report.text.starts_with('\n');
+    const Parts parts = split(report.text.substr(is_signed ? 1 : 0));
+    if (parts.line.empty() && parts.bytes.empty()) {
+        result.report = execution::Report::Missing;
+        return;
+    }
+    result.report = execution::Report::Damaged;
+    const Result<json::value> parsed =
+        parts.line.size() > kMaxLine ? parse_json("") : parse_json(parts.line);
     if (!parsed || !parsed->is_object()) {
         return;
     }
     const json::object& object = parsed->get_object();
+    if (!report.mark.empty() && text_member(object, "mark") != report.mark) {
+        return;
+    }
+    if (!read_outputs(object, parts.bytes, result)) {
+        return;
+    }
+    result.report = execution::Report::Whole;
     if (const json::value* value = object.if_contains("result");
         value != nullptr && !value->is_null()) {
         result.result_json = to_text(*value);

@@ -10,12 +10,13 @@
 namespace belljar::runner {
 namespace {
 
+using execution::Report;
 using execution::RunResult;
 using execution::Status;
 
 RunResult reported(std::string_view report) {
     RunResult result{.execution_id = "id", .status = Status::Ok, .exit_code = 0};
-    apply_guest_report(report, result);
+    apply_guest_report({.text = report}, result);
     return result;
 }
 
@@ -43,7 +44,7 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
                                         .environment = {{"KEY", "value=1"}},
                                         .files = {{"d/x.bin", std::string("\0\xFF", 2)}},
                                         .allowed_imports = std::vector<std::string>{"math"}};
-    const json::value value = parse_json(encode_guest_request(request)).value();
+    const json::value value = parse_json(encode_guest_request(request, "mark")).value();
     EXPECT_EQ(value.at("code").as_string(), "print('h\xC3\xA9')\n");
     EXPECT_EQ(value.at("args"), json::value({"a", "", "b c"}));
     EXPECT_EQ(value.at("env").at("KEY").as_string(), "value=1");
@@ -52,7 +53,7 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
 }
 
 TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
-    const json::value value = parse_json(encode_guest_request({})).value();
+    const json::value value = parse_json(encode_guest_request({}, "")).value();
     EXPECT_EQ(value.at("code").as_string(), "");
     EXPECT_TRUE(value.at("args").as_array().empty());
     EXPECT_TRUE(value.at("env").as_object().empty());
@@ -61,14 +62,14 @@ TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
 }
 
 TEST(GuestRequest, OneArgumentIsStillAList) {
-    const json::value value = parse_json(encode_guest_request({.arguments = {"a"}})).value();
+    const json::value value = parse_json(encode_guest_request({.arguments = {"a"}}, "")).value();
     EXPECT_EQ(value.at("args"), json::value(json::array{"a"}));
 }
 
 TEST(GuestReport, IsReadIntoTheResult) {
     const RunResult result = reported(
-        R"({"result":{"a":[1,2.5,null]},"repr":"{'a': ...}","variables":["x","y"],
-            "error":{"type":"ValueError","message":"bad","line":3,"traceback":"Traceback"}})");
+        R"({"result":{"a":[1,2.5,null]},"repr":"{'a': ...}","variables":["x","y"],)"
+        R"("error":{"type":"ValueError","message":"bad","line":3,"traceback":"Traceback"}})");
     EXPECT_EQ(parse_json(result.result_json.value()).value(),
               parse_json(R"({"a":[1,2.5,null]})").value());
     EXPECT_EQ(result.result_repr, "{'a': ...}");
@@ -182,6 +183,101 @@ TEST(GuestReport, EveryResultValueIsJsonAgain) {
         const RunResult result = reported("{\"result\":" + std::string(value) + "}");
         EXPECT_TRUE(!result.result_json || parse_json(*result.result_json)) << value;
     }
+}
+
+RunResult marked(std::string_view report) {
+    RunResult result{.execution_id = "id", .status = Status::Ok, .exit_code = 0};
+    apply_guest_report({.text = report, .mark = "secret"}, result);
+    expect_untouched(result, report);
+    return result;
+}
+
+TEST(GuestReport, IsTakenOnlyWithItsMark) {
+    const RunResult whole = marked("\n{\"mark\":\"secret\",\"result\":1}\n");
+    EXPECT_EQ(whole.report, Report::Whole);
+    EXPECT_EQ(whole.result_json, "1");
+    for (const std::string_view forged :
+         {"\n{\"result\":1}\n", "\n{\"mark\":\"other\",\"result\":1}\n",
+          "\n{\"mark\":5,\"result\":1}\n", "\nx{\"mark\":\"secret\",\"result\":1}\n",
+          "\n\n{\"mark\":\"secret\",\"result\":1}\n", "\n{\"mark\":\"secret\",\"result\":1}\nmore",
+          "\n{\"mark\":\"secret\",\"result\":1}\n{\"mark\":\"secret\",\"result\":2}\n",
+          "\n{\"mark\":\"secret\",\"result\":1"}) {
+        const RunResult result = marked(forged);
+        EXPECT_EQ(result.report, Report::Damaged) << forged;
+        EXPECT_FALSE(result.result_json) << forged;
+    }
+}
+
+TEST(GuestReport, ThatNeverCameIsMissing) {
+    EXPECT_EQ(marked("\n").report, Report::Missing);
+    EXPECT_EQ(marked("").report, Report::Whole) << "a runner that has no report";
+}
+
+TEST(GuestReport, OutputsAreTheBytesAfterTheLine) {
+    const RunResult result = reported(
+        "{\"outputs\":[[[\"text/plain\",2],[\"application/json\",7]],[[\"image/png\",9]]]}\n"
+        "hi{\"a\":1}\x89PNG\r\n\x1A\n!");
+    EXPECT_EQ(result.report, Report::Whole);
+    ASSERT_EQ(result.outputs.size(), 2U);
+    EXPECT_EQ(result.outputs[0].bundle.at("text/plain"), "hi");
+    EXPECT_EQ(result.outputs[0].bundle.at("application/json"), "{\"a\":1}");
+    EXPECT_EQ(result.outputs[1].bundle.at("image/png"), "\x89PNG\r\n\x1A\n!");
+    EXPECT_EQ(result.outputs_omitted, 0U);
+}
+
+TEST(GuestReport, OutputsThatAreNotTheBytesThereAreDamageIt) {
+    for (const std::string_view line :
+         {R"({"outputs":[[["text/plain",3]]]})", R"({"outputs":[[["text/plain",1]]]})",
+          R"({"outputs":[[["text/plain",-2]]]})", R"({"outputs":[[["text/plain",2.0]]]})",
+          R"({"outputs":[[["text/plain"]]]})", R"({"outputs":[[[2,"text/plain"]]]})",
+          R"({"outputs":[["text/plain",2]]})", R"({"outputs":{}})", R"({"outputs":[5]})", "{}",
+          R"({"outputs":[[["text/plain",9223372036854775807],["text/plain",2]]]})"}) {
+        const RunResult result = reported(std::string(line) + "\nhi");
+        EXPECT_EQ(result.report, Report::Damaged) << line;
+        EXPECT_TRUE(result.outputs.empty()) << line;
+    }
+}
+
+// One output of this type and content; how many were left out.
+std::uint64_t omitted(const std::string& mime, const std::string& data) {
+    const std::string line = R"({"result":1,"outputs":[[[)" + to_text(json::string(mime)) + "," +
+                             std::to_string(data.size()) + "]]]}\n";
+    const RunResult result = reported(line + data);
+    EXPECT_EQ(result.report, Report::Whole) << mime;
+    EXPECT_EQ(result.result_json, "1") << mime;
+    EXPECT_EQ(result.outputs.size() + result.outputs_omitted, 1U) << mime;
+    return result.outputs_omitted;
+}
+
+TEST(GuestReport, OutputsThatAreNotWhatTheySayAreLeftOut) {
+    for (const std::string mime :
+         {"", "/", "text", "text/", "/plain", "Text/plain", "text/plain;x=1", "text/pl ain",
+          "text/p\nq", "a/b/c", "text/+x", "text/\xC3\xA9"}) {
+        EXPECT_EQ(omitted(mime, "x"), 1U) << mime;
+    }
+    EXPECT_EQ(omitted("text/" + std::string(200, 'x'), "x"), 1U);
+    EXPECT_EQ(omitted("text/html", "\xFF"), 1U);
+    EXPECT_EQ(omitted("image/svg+xml", "\xFF"), 1U);
+    EXPECT_EQ(omitted("application/json", "{"), 1U);
+    EXPECT_EQ(omitted("application/json", std::string(100, '[') + std::string(100, ']')), 1U);
+    EXPECT_EQ(omitted("application/json", "\"" + std::string(2 << 20, 'x') + "\""), 1U);
+    EXPECT_EQ(omitted("image/png", "GIF89a"), 1U);
+    EXPECT_EQ(omitted("image/jpeg", "x"), 1U);
+    EXPECT_EQ(omitted("text/html", std::string((8 << 20) + 1, 'x')), 1U);
+    EXPECT_EQ(omitted("text/html", std::string(8 << 20, 'x')), 0U);
+    EXPECT_EQ(omitted("application/octet-stream", "\xFF"), 0U);
+    EXPECT_EQ(omitted("application/vnd.x-y_z.v1+json", "{}"), 0U);
+}
+
+TEST(GuestReport, ThereIsALimitOnOutputs) {
+    std::string line = R"({"omitted":5,"outputs":[)";
+    for (int i = 0; i < 70; ++i) {
+        line += i == 0 ? "" : ",";
+        line += R"([["text/plain",1]])";
+    }
+    const RunResult result = reported(line + "]}\n" + std::string(70, 'x'));
+    EXPECT_EQ(result.outputs.size(), 64U);
+    EXPECT_EQ(result.outputs_omitted, 11U);
 }
 
 }  // namespace

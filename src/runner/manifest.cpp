@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/ascii.h"
 #include "runner/embedded_files.h"
@@ -62,6 +63,17 @@ Result<std::string> guest_program(const std::string& path) {
     return fail(ErrorCode::InvalidArgument, fmt::format("no guest program \"{}\"", path));
 }
 
+Result<std::shared_ptr<const Manifest>> read_specialist(const toml::table& table,
+                                                        const Manifest& generalist) {
+    auto specialist = std::make_shared<Manifest>(generalist);
+    BJ_TRY(specialist->words, texts(table, "words"));
+    BJ_TRY(const std::vector<std::string> preload, texts(table, "preload"));
+    BJ_TRY(const std::vector<std::string> environment, texts(table, "environment"));
+    std::ranges::copy(preload, std::back_inserter(specialist->preload));
+    std::ranges::copy(environment, std::back_inserter(specialist->environment));
+    return std::shared_ptr<const Manifest>(std::move(specialist));
+}
+
 Result<Manifest> read_table(const toml::table& table) {
     Manifest manifest;
     BJ_TRY(manifest.language, required_text(table, "language"));
@@ -87,6 +99,9 @@ Result<Manifest> read_table(const toml::table& table) {
     BJ_TRY(const bool denied, choice(table, "write_execute", "allowed", "denied"));
     manifest.proc = masked ? ProcView::Masked : ProcView::ProcessesOnly;
     manifest.write_execute = denied ? WriteExecute::Denied : WriteExecute::Allowed;
+    if (const toml::table* specialist = table["specialist"].as_table()) {
+        BJ_TRY(manifest.specialist, read_specialist(*specialist, manifest));
+    }
     if (manifest.command.empty() || !manifest.command.front().starts_with('/')) {
         return fail(ErrorCode::InvalidArgument, "\"command\" must start with an absolute path");
     }
@@ -119,6 +134,22 @@ Result<Runners> Runners::create() {
         }
     }
     return runners;
+}
+
+const Manifest* suited(const Manifest* manifest, std::string_view code) {
+    const Manifest* specialist = manifest->specialist.get();
+    const auto is_mentioned = [code](const std::string& word) {
+        return code.find(word) != std::string_view::npos;
+    };
+    const bool wanted =
+        specialist != nullptr && std::ranges::any_of(specialist->words, is_mentioned);
+    return wanted ? specialist : manifest;
+}
+
+void Runners::dismiss_specialists() {
+    for (Manifest& manifest : manifests_) {
+        manifest.specialist.reset();
+    }
 }
 
 const Manifest* Runners::find(std::string_view language) const {

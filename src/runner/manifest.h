@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,13 @@ struct Manifest {
     // Text of a program in the language that fails with a sentence unless the jar around it holds,
     // and whose value is the language's version. Its arguments name layers that jars lack here.
     std::string self_test{};
+    // The same language with more modules preloaded, for programs that mention one of its words.
+    std::shared_ptr<const Manifest> specialist{};
+    std::vector<std::string> words{};  // of a specialist
 };
+
+// The specialist of the manifest if the code is for it, else the manifest.
+[[nodiscard]] const Manifest* suited(const Manifest* manifest, std::string_view code);
 
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view name, std::string_view text);
 
@@ -44,6 +51,9 @@ class Runners {
    public:
     // The manifests that are part of the binary.
     static Result<Runners> create();
+
+    // Specialists hold memory even if nobody needs them: for an operator who wants none.
+    void dismiss_specialists();
 
     // By language name or alias, without regard to case.
     [[nodiscard]] const Manifest* find(std::string_view language) const;

@@ -162,5 +162,31 @@ TEST(Runners, ShippedNamesAreLowerCaseAndDistinct) {
     }
 }
 
+TEST(Manifest, ASpecialistHasMoreAndIsFoundByItsWords) {
+    const std::string text = text_of(valid_keys()) + "preload = [\"a\"]\n[specialist]\n" +
+                             "words = [\"luasql\"]\npreload = [\"b\"]\nenvironment = [\"X=1\"]\n";
+    const Manifest manifest = parse_manifest("lua.toml", text).value();
+    ASSERT_TRUE(manifest.specialist);
+    EXPECT_EQ(manifest.preload, std::vector<std::string>{"a"});
+    EXPECT_EQ(manifest.specialist->preload, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(manifest.specialist->environment,
+              (std::vector<std::string>{"HOME=/workspace", "X=1"}));
+    EXPECT_EQ(manifest.specialist->language, "lua");
+    EXPECT_EQ(suited(&manifest, "require 'luasql'"), manifest.specialist.get());
+    EXPECT_EQ(suited(&manifest, "print(1)"), &manifest);
+    EXPECT_EQ(suited(manifest.specialist.get(), "luasql"), manifest.specialist.get());
+}
+
+TEST(Manifest, ASpecialistNeedsItsWords) {
+    message_for(text_of(valid_keys()) + "[specialist]\npreload = []\nenvironment = []\n");
+}
+
+TEST(Runners, SpecialistsCanBeDismissed) {
+    Runners runners = Runners::create().value();
+    EXPECT_TRUE(runners.find("python")->specialist);
+    runners.dismiss_specialists();
+    EXPECT_FALSE(runners.find("python")->specialist);
+}
+
 }  // namespace
 }  // namespace belljar::runner

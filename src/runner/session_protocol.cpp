@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <charconv>
 
 #include "base/utf8.h"
 #include "runner/guest_protocol.h"
@@ -48,6 +49,27 @@ std::vector<std::string> notes_in(const json::object& object) {
     return notes;
 }
 
+struct Parts {
+    std::size_t announced = 0;  // bytes behind the line
+    std::string_view line;
+    std::string_view rest;
+};
+
+// Nothing before there is a whole line.
+std::optional<Parts> split(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+        return std::nullopt;
+    }
+    Parts parts{.line = text.substr(0, end), .rest = text.substr(end + 1)};
+    const auto [after, error] =
+        std::from_chars(parts.line.data(), parts.line.data() + end, parts.announced);
+    if (error == std::errc()) {
+        parts.line.remove_prefix(static_cast<std::size_t>(after - parts.line.data()));
+    }
+    return parts;
+}
+
 std::string_view name_of(execution::SessionAction action) {
     switch (action) {
         case execution::SessionAction::Undo:
@@ -67,7 +89,7 @@ std::string_view name_of(execution::SessionAction action) {
 }  // namespace
 
 std::string encode_cell(const execution::RunRequest& request, const CellPlace& place) {
-    Result<json::value> parsed = parse_json(encode_guest_request(request));
+    Result<json::value> parsed = parse_json(encode_guest_request(request, place.mark));
     json::object cell = parsed && parsed->is_object() ? parsed->get_object() : json::object{};
     cell["session"] = true;  // by the first one, the guest learns that there will be others
     cell["checkpoints"] = place.checkpoints;
@@ -85,8 +107,20 @@ std::string encode_session_order(const execution::SessionOrder& order, std::stri
         {{"do", name_of(order.action)}, {"branch", branch}, {"count", order.cells}, {"as", fork}});
 }
 
-Result<CellAnswer> parse_cell_answer(std::string_view line, std::uint64_t cell) {
-    BJ_TRY(const json::object object, read_object(line));
+std::optional<std::size_t> size_of_answer(std::string_view text) {
+    const std::optional<Parts> parts = split(text);
+    if (!parts) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(parts->rest.data() - text.data()) + parts->announced;
+}
+
+Result<CellAnswer> parse_cell_answer(std::string_view text, std::uint64_t cell) {
+    const std::optional<Parts> parts = split(text);
+    if (!parts || parts->rest.size() != parts->announced) {
+        return fail(ErrorCode::InvalidArgument, "the guest's answer is not whole");
+    }
+    BJ_TRY(const json::object object, read_object(parts->line));
     const std::optional<std::int64_t> number = number_in(object, "cell");
     if (!number || *number < 0 || static_cast<std::uint64_t>(*number) != cell) {
         return fail(ErrorCode::InvalidArgument, "the guest answered another cell");
@@ -99,13 +133,9 @@ Result<CellAnswer> parse_cell_answer(std::string_view line, std::uint64_t cell) 
     }
     answer.kept = true;
     // A guest without copies of its state reports by itself.
-    const json::value* report = object.if_contains("report");
-    answer.report = report != nullptr && report->is_string() ? std::string(report->get_string())
-                                                             : std::string(line);
-    if (const auto kept = number_in(object, "kept"); kept && *kept >= 0) {
-        answer.checkpoints = static_cast<std::uint64_t>(*kept);
-    }
-    const Result<json::object> inner = read_object(answer.report);
+    answer.report = parts->announced > 0 ? parts->rest : parts->line;
+    const Result<json::object> inner =
+        read_object(std::string_view(answer.report).substr(0, answer.report.find('\n')));
     if (inner) {
         constexpr std::int64_t kCodeMask = 0xFF;
         answer.wait_status =
@@ -115,8 +145,9 @@ Result<CellAnswer> parse_cell_answer(std::string_view line, std::uint64_t cell) 
     return answer;
 }
 
-Result<json::object> parse_session_answer(std::string_view line) {
-    BJ_TRY(json::object object, read_object(line));
+Result<json::object> parse_session_answer(std::string_view text) {
+    const std::optional<Parts> parts = split(text);
+    BJ_TRY(json::object object, read_object(parts ? parts->line : text));
     if (const json::value* refused = object.if_contains("refused");
         refused != nullptr && refused->is_string()) {
         return fail(

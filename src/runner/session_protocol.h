@@ -18,6 +18,7 @@ struct CellPlace {
     std::string branch{};  // the session's id: sessions that were forked share a guest
     std::uint64_t cell = 0;
     std::size_t checkpoints = 0;  // states to be kept, if the guest can
+    std::string mark{};           // of its report, see guest_protocol.h
 };
 [[nodiscard]] std::string encode_cell(const execution::RunRequest& request, const CellPlace& place);
 
@@ -27,17 +28,20 @@ struct CellPlace {
 [[nodiscard]] std::string encode_session_order(const execution::SessionOrder& order,
                                                std::string_view branch, std::string_view fork);
 
-// What the guest says of a cell. It comes from inside the jar and may be anything.
+// What the guest says of a cell: a line of JSON and, behind its size ahead of the line, a report.
+// It comes from inside the jar and may be anything.
 struct CellAnswer {
     bool kept = false;    // the cell came to its end, and its state is the session's now
     int wait_status = 0;  // as wait(2) gives it, or would
     std::string report{};
     std::vector<std::string> notes{};
-    std::optional<std::uint64_t> checkpoints{};
 };
-[[nodiscard]] Result<CellAnswer> parse_cell_answer(std::string_view line, std::uint64_t cell);
+[[nodiscard]] Result<CellAnswer> parse_cell_answer(std::string_view text, std::uint64_t cell);
+
+// How long an answer is, once its first line is there; nothing before.
+[[nodiscard]] std::optional<std::size_t> size_of_answer(std::string_view text);
 
 // To an order that is not a cell: its members, or what it was refused for.
-[[nodiscard]] Result<json::object> parse_session_answer(std::string_view line);
+[[nodiscard]] Result<json::object> parse_session_answer(std::string_view text);
 
 }  // namespace belljar::runner

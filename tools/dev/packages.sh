@@ -15,8 +15,13 @@ packages_of() {
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
-                "golang-github-containers-common python3-numpy python3-pandas erofs-utils" \
-                "e2fsprogs $(node_packages)"
+                "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
+                "$(node_packages)"
+            ;;
+        # What guests find for work with data, and fonts for what they draw.
+        science)
+            echo "python3-numpy python3-pandas python3-scipy python3-matplotlib python3-pil" \
+                "fontconfig-config fonts-wqy-microhei fonts-symbola"
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
