@@ -99,7 +99,7 @@ Result<void> write_stream(engine::OutputStream stream, std::string_view data) {
 engine::LiveStreams live_streams(const RunOptions& options, engine::CancellationPtr cancellation) {
     engine::LiveStreams live;
     if (options.form == OutputForm::Text) {
-        live.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
+        live.watch.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
             // As a pipe would end a program whose reader has gone.
             if (!write_stream(stream, data)) {
                 cancellation->request();

@@ -2,8 +2,10 @@
 
 #include <boost/json/object.hpp>
 
+#include "access/event_stream.h"
 #include "access/gate.h"
 #include "api/metrics.h"
+#include "api/run_events.h"
 #include "base/json.h"
 #include "engine/run_arguments.h"
 #include "execution/error_wire.h"
@@ -71,7 +73,7 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     if (request.path == "/metrics") {
         co_return is_reading(request) ? metrics() : refuse_method("GET, HEAD");
     }
-    if (request.path == "/execute") {
+    if (request.path == "/execute" || request.path == "/v1/runs") {
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
     }
@@ -93,9 +95,32 @@ Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr 
         co_return refuse(run.error());
     }
     run->principal = std::move(request.principal);
+    if (request.path == "/v1/runs" && request.stream && access::wants_events(request)) {
+        HttpResponse response = co_await stream_run(std::move(*run), std::move(cancellation),
+                                                    std::move(request.stream));
+        co_return response;
+    }
     Result<execution::RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
     co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+}
+
+// Until the run has its place, a refusal is an answer like any other.
+Task<HttpResponse> Routes::stream_run(execution::RunRequest run,
+                                      engine::CancellationPtr cancellation,
+                                      access::ResponseStreamPtr stream) {
+    RunEvents events(stream);
+    Result<execution::RunResult> result =
+        co_await executor_.execute(std::move(run), std::move(cancellation), events.watch());
+    if (!stream->is_open()) {
+        co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+    }
+    if (result) {
+        events.finish(*result);
+    } else {
+        events.fail(result.error());
+    }
+    co_return HttpResponse{};
 }
 
 HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }

@@ -27,6 +27,9 @@ class Routes {
    private:
     Task<access::HttpResponse> execute(access::HttpRequest request,
                                        engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> stream_run(execution::RunRequest run,
+                                          engine::CancellationPtr cancellation,
+                                          access::ResponseStreamPtr stream);
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
     [[nodiscard]] access::HttpResponse metrics() const;

@@ -21,9 +21,16 @@ using access::HttpResponse;
 class FakeExecutor : public engine::Executor {
    public:
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               engine::CancellationPtr cancellation) override {
+                                               engine::CancellationPtr cancellation,
+                                               engine::RunWatch watch) override {
         requests.push_back(std::move(request));
         last_cancellation = std::move(cancellation);
+        if (watch.on_start && answer) {
+            watch.on_start({.execution_id = "run-1", .language = "python"});
+            for (const std::string& bytes : output) {
+                watch.on_output(engine::OutputStream::Stdout, bytes);
+            }
+        }
         co_return answer;
     }
     [[nodiscard]] engine::SandboxInfo info() const override { return {.version = "1.2.3"}; }
@@ -33,6 +40,7 @@ class FakeExecutor : public engine::Executor {
 
     Result<execution::RunResult> answer = execution::RunResult{
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
+    std::vector<std::string> output;
     std::vector<execution::RunRequest> requests;
     engine::CancellationPtr last_cancellation;
 };

@@ -76,10 +76,11 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       log_(log),
       trial_over_(executor) {}
 
-Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation) {
+Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation,
+                                        RunWatch watch) {
     BJ_CO_TRY_VOID(co_await await_trial());
-    Result<RunResult> result =
-        co_await execute_live(std::move(request), std::move(cancellation), LiveStreams{});
+    Result<RunResult> result = co_await execute_live(std::move(request), std::move(cancellation),
+                                                     LiveStreams{.watch = std::move(watch)});
     co_return result;
 }
 
@@ -116,6 +117,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
+    plan.execution_id = make_uuid();
+    if (live.watch.on_start) {
+        live.watch.on_start({.execution_id = plan.execution_id, .language = manifest->language});
+    }
     Result<RunResult> result =
         co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
     if (result) {
@@ -136,7 +141,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
                                                  {.begin = Begin::AtOnce, .zygote = zygote}));
         Result<RunResult> result = co_await run_once(&plan, manifest, std::move(forked),
-                                                     cancellation, {.on_output = live.on_output});
+                                                     cancellation, {.watch = live.watch});
         if (result || cancellation->requested()) {
             co_return result;
         }
@@ -153,7 +158,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
-    const std::string execution_id = make_uuid();
+    const std::string execution_id = plan->execution_id;
     const TimePoint begun = Clock::now();
     GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
@@ -272,7 +277,8 @@ Task<Result<void>> Engine::await_trial() {
 
 // Not by way of policy: what is tested are jars, and not what may be asked of them.
 RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
-    RunPlan plan{.request = {.code = manifest.self_test,
+    RunPlan plan{.execution_id = make_uuid(),
+                 .request = {.code = manifest.self_test,
                              .language = manifest.language,
                              .arguments = options_.isolation.missing},
                  .limits = options_.policy.defaults};

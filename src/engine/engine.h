@@ -47,9 +47,11 @@ class Engine final : public Executor {
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
            Options options, const Log& log);
 
+    using Executor::execute;
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               CancellationPtr cancellation) override;
-    // The same for a caller at a terminal, who sees the output as it comes.
+                                               CancellationPtr cancellation,
+                                               RunWatch watch) override;
+    // The same for a caller at a terminal, whose own input the program may read.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
     [[nodiscard]] SandboxInfo info() const override;

@@ -7,6 +7,7 @@
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/run_counters.h"
+#include "engine/run_watch.h"
 #include "execution/limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
@@ -44,7 +45,13 @@ class Executor {
     // One run in a jar of its own. An Error means that Belljar refused or could not; whatever the
     // guest did is in the RunResult.
     virtual Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                                       CancellationPtr cancellation) = 0;
+                                                       CancellationPtr cancellation,
+                                                       RunWatch watch) = 0;
+    // The same for a caller that wants nothing but the result.
+    Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                               CancellationPtr cancellation) {
+        return execute(std::move(request), std::move(cancellation), RunWatch{});
+    }
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     [[nodiscard]] virtual RunFigures figures() const = 0;
 };

@@ -98,7 +98,7 @@ Task<bool> GuestIo::await_sign() {
 Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     using asio::experimental::awaitable_operators::operator||;
-    on_output_ = std::move(live.on_output);
+    on_output_ = std::move(live.watch.on_output);
     // Feeding never ends by itself: it is cancelled when the guest's side is closed.
     Task<void> feed = live.stdin_source.valid() ? feed_source(std::move(live.stdin_source))
                                                 : feed_text(std::move(input.stdin_text));
