@@ -4,6 +4,7 @@
 
 #include "access/http_message.h"
 #include "api/output_routes.h"
+#include "api/watch_route.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
@@ -13,10 +14,11 @@ namespace belljar::api {
 // The REST surface. Borrows the executor; used on the I/O thread only.
 class Routes {
    public:
-    // `is_ready` says whether work is accepted; `outputs` outlives this, if there is one.
+    // `is_ready` says whether work is accepted; `outputs` and `feed` outlive this, if there are
+    // any.
     Routes(engine::Executor& executor, std::function<bool()> is_ready,
-           const storage::OutputStore* outputs = nullptr)
-        : executor_(executor), is_ready_(std::move(is_ready)), outputs_(outputs) {}
+           const storage::OutputStore* outputs = nullptr, engine::RunFeed* feed = nullptr)
+        : executor_(executor), is_ready_(std::move(is_ready)), outputs_(outputs), watch_(feed) {}
 
     // Whether this path is answered without a token.
     [[nodiscard]] static bool is_public(const access::HttpRequest& request);
@@ -27,6 +29,8 @@ class Routes {
    private:
     Task<access::HttpResponse> execute(access::HttpRequest request,
                                        engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> execute_batch(access::HttpRequest request,
+                                             engine::CancellationPtr cancellation);
     Task<access::HttpResponse> stream_run(execution::RunRequest run,
                                           engine::CancellationPtr cancellation,
                                           access::ResponseStreamPtr stream);
@@ -37,6 +41,7 @@ class Routes {
     engine::Executor& executor_;
     std::function<bool()> is_ready_;
     OutputRoutes outputs_;
+    WatchRoute watch_;
 };
 
 }  // namespace belljar::api

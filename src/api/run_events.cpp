@@ -17,18 +17,6 @@ using engine::OutputStream;
 // Of the text of one event, so that one piece is never a large part of the queue.
 constexpr std::size_t kLongestText = 16 * 1024;
 
-// The longest beginning of `text` that is short enough and ends between characters.
-std::string_view first_part(std::string_view text) {
-    if (text.size() <= kLongestText) {
-        return text;
-    }
-    std::size_t length = kLongestText;
-    while (utf8_character_length(text.substr(length)) == 0) {
-        --length;
-    }
-    return text.substr(0, length);
-}
-
 }  // namespace
 
 engine::RunWatch RunEvents::watch() {
@@ -47,7 +35,7 @@ void RunEvents::start(const engine::RunStart& begun) {
 
 void RunEvents::show(OutputStream stream, std::string_view text) {
     while (!text.empty()) {
-        const std::string_view part = first_part(text);
+        const std::string_view part = utf8_beginning(text, kLongestText);
         text.remove_prefix(part.size());
         const bool shown =
             tell_dropped() && stream_->offer(event(execution::name_of(stream),
@@ -91,15 +79,14 @@ void RunEvents::finish(const execution::RunResult& result) {
 
 void RunEvents::fail(const Error& error) {
     show_rest();
-    stream_->put(event("error", to_text(json::object{
-                                    {"error", make_valid_utf8(execution::client_message(error))},
-                                    {"status", execution::http_status(error.code)}})));
+    stream_->put(event(
+        "error", to_text(json::object{{"error", make_valid_utf8(execution::client_message(error))},
+                                      {"status", execution::http_status(error.code)}})));
 }
 
 std::string RunEvents::event(std::string_view name, std::string data) {
-    return access::format_event({.id = std::to_string(++events_),
-                                 .name = std::string(name),
-                                 .data = std::move(data)});
+    return access::format_event(
+        {.id = std::to_string(++events_), .name = std::string(name), .data = std::move(data)});
 }
 
 RunEvents::Channel& RunEvents::channel_of(OutputStream stream) {

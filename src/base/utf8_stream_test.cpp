@@ -42,7 +42,8 @@ TEST(Utf8Stream, ReplacesWhatIsLeftAtTheEnd) {
 TEST(Utf8Stream, PiecesMakeTheSameTextAsTheWhole) {
     constexpr unsigned kSeed = 20;
     std::mt19937 random(kSeed);
-    const std::string alphabet("az\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80\xE0\xA0\x80\xED\xF4\x8F\xC0\xFF");
+    const std::string alphabet(
+        "az\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80\xE0\xA0\x80\xED\xF4\x8F\xC0\xFF");
     for (int round = 0; round < 2000; ++round) {
         std::string bytes;
         for (int index = 0; index < 24; ++index) {

@@ -86,8 +86,11 @@ Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr canc
 
 Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr cancellation,
                                              LiveStreams live) {
+    const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
+    live.watch = observation->join(std::move(live.watch));
     Result<RunResult> result =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
+    observation->finish(result);
     if (result) {
         counters_.count(*result);
         log_.info("run", {{"execution_id", result->execution_id},
@@ -187,6 +190,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     runner::apply_guest_report(io.report(), result);
     outcome::judge(*exit, plan->limits, result);
     result.timing = timing_of(begun, collected, jar, *exit);
+    result.capped = plan->capped;
     result.debug = plan->request.debug;
     co_return result;
 }
@@ -219,7 +223,8 @@ SandboxInfo Engine::info() const {
     SandboxInfo info{.version = options_.version,
                      .default_limits = options_.policy.defaults,
                      .maximum_limits = options_.policy.maximum,
-                     .isolation = options_.isolation};
+                     .isolation = options_.isolation,
+                     .batch_parallel = options_.batch_parallel};
     for (const runner::Manifest& manifest : runners_.all()) {
         const auto version = versions_.find(manifest.language);
         info.runners.push_back({.language = manifest.language,

@@ -13,6 +13,7 @@
 #include "engine/jar_pool.h"
 #include "engine/launched_jar.h"
 #include "engine/run_counters.h"
+#include "engine/run_feed.h"
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
 #include "policy/decision.h"
@@ -42,6 +43,7 @@ class Engine final : public Executor {
         std::optional<Zygotes::Lifetime> zygotes{};  // nothing: there are none
         execution::Isolation isolation{};
         OutputPlace outputs{};
+        std::size_t batch_parallel = 4;
     };
 
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -57,6 +59,8 @@ class Engine final : public Executor {
     [[nodiscard]] SandboxInfo info() const override;
 
     [[nodiscard]] RunFigures figures() const override;
+    // What is told of runs while they go on.
+    [[nodiscard]] RunFeed& feed() { return feed_; }
 
     // Lets each language look at a jar from inside and remembers its version. The error says in a
     // sentence why no jar can be trusted here; without one, jars may be made ahead from now on.
@@ -97,6 +101,7 @@ class Engine final : public Executor {
     std::optional<Zygotes> zygotes_;
     std::map<std::string, std::string> versions_;  // by language
     RunCounters counters_;
+    RunFeed feed_{RunFeed::Bounds{}};
     Trial trial_ = Trial::NotRequired;
     asio::steady_timer trial_over_;
 };

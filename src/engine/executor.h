@@ -29,6 +29,7 @@ struct SandboxInfo {
     execution::Limits default_limits{};
     execution::Limits maximum_limits{};
     execution::Isolation isolation{};
+    std::size_t batch_parallel = 4;  // runs of one batch under way at once
 
     bool operator==(const SandboxInfo&) const = default;
 };

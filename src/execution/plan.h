@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "execution/limits.h"
 #include "execution/request.h"
 
@@ -10,6 +13,7 @@ struct RunPlan {
     std::string execution_id{};  // given with its place; empty before
     RunRequest request{};
     Limits limits{};
+    std::vector<CappedLimit> capped{};
 };
 
 }  // namespace belljar::execution

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "execution/limits.h"
 
 namespace belljar::execution {
 
@@ -137,6 +138,7 @@ struct RunResult {
     std::vector<ProducedFile> files{};
     std::optional<GuestError> error{};
     std::vector<Denial> denials{};
+    std::vector<CappedLimit> capped{};
     Usage usage{};
     Isolation isolation{};
     Timing timing{};

@@ -142,7 +142,8 @@ TEST_F(ToolboxTest, UnknownToolsNameTheKnownOnes) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, RpcCode::InvalidParams);
     EXPECT_LT(answer.error().message.size(), 200U);
-    EXPECT_NE(answer.error().message.find("execute_code and get_sandbox_info"), std::string::npos);
+    EXPECT_NE(answer.error().message.find("execute_code, execute_batch and get_sandbox_info"),
+              std::string::npos);
 }
 
 TEST_F(ToolboxTest, DescribesTheSandbox) {

@@ -392,7 +392,7 @@ class HttpServer::Connection {
             }
         }
         end_watch();
-        co_return writing_ == Writing::Done && chunked_ ? connectivity : Connectivity::Close;
+        co_return writing_ == Writing::Done&& chunked_ ? connectivity : Connectivity::Close;
     }
 
     enum class Writing { Open, Ending, Done, Failed };

@@ -2,11 +2,13 @@
 
 import json
 import socket
+import subprocess
 
 import pytest
 
-from support_binary import wait_until
+from support_binary import BINARY, environment, service_environment, wait_until
 from support_events import EventStream
+from support_mcp import LEGACY, MODERN, StdioServer, call, initialize, modern, request
 from support_processes import guests_of
 
 UNTIL_KILLED = "import time\nprint('begun')\nwhile True: time.sleep(0.01)"
@@ -69,7 +71,7 @@ def test_http_1_0_gets_no_chunks(open_server):
 
 
 @pytest.mark.parametrize("body, status", [
-    ({"code": 1}, 400), ({}, 400), ({"code": "1", "language": "klingon"}, 400),
+    ({"code": 1}, 400), ({}, 400), ({"code": "1", "language": "klingon"}, 422),
     ({"code": "1", "timeout": 0}, 400)])
 def test_refusals_are_ordinary_answers(open_server, body, status):
     answer = open_server.request("POST", "/v1/runs", body, {"Accept": "text/event-stream"})
@@ -95,10 +97,11 @@ def test_slow_reader_delays_nobody(own_server):
     server.execute("1")
     before = resident_kilobytes(server.pid)
     body = {"code": FLOOD}
-    with EventStream(server, body, receive_buffer=4096) as slow:
+    with EventStream(server, path="/mcp/events") as watcher, \
+            EventStream(server, body, receive_buffer=4096) as slow:
         assert slow.next().name == "started"
         # Nobody reads; the program ends all the same, and others are served meanwhile.
-        wait_until(lambda: not guests_of(server.pid), "the program has ended", 30)
+        assert names_of([watcher.next(), watcher.next()]) == ["run_started", "run_finished"]
         assert server.execute("6*7")["result"] == 42
         assert resident_kilobytes(server.pid) - before < 32 * 1024
         events = slow.rest()
@@ -130,8 +133,6 @@ def test_reset_connection_ends_the_run(open_server):
 
 
 def test_terminal_shows_output_as_it_comes(place):
-    from support_binary import BINARY, service_environment
-    import subprocess
     program = place / "program.py"
     program.write_text("print('first')\nassert input() == 'go'\nprint('second')\n")
     with subprocess.Popen([str(BINARY), "run", str(program)], stdin=subprocess.PIPE,
@@ -150,3 +151,199 @@ def test_unparsed_data_is_one_line_of_json(open_server):
         assert line == "" or line.split(": ")[0] in ("id", "event", "data")
         if line.startswith("data: "):
             json.loads(line[6:])
+
+
+# --- /mcp/events
+
+def test_watcher_hears_of_runs(open_server):
+    with EventStream(open_server, path="/mcp/events?output=1") as watcher:
+        assert watcher.headers["Content-Type"] == "text/event-stream"
+        record = open_server.execute("print('seen')\n6*7")
+        started, output, finished = (watcher.next() for _ in range(3))
+    run = record["execution_id"]
+    assert (started.name, started.data) == ("run_started", {"execution_id": run,
+                                                            "language": "python"})
+    assert (output.name, output.data) == ("run_output", {"execution_id": run, "stream": "stdout",
+                                                         "text": "seen\n"})
+    assert (finished.name, finished.data["execution_id"]) == ("run_finished", run)
+    assert (finished.data["status"], finished.data["exit_code"]) == ("ok", 0)
+
+
+def test_watcher_that_was_away_continues(open_server):
+    with EventStream(open_server, path="/mcp/events") as watcher:
+        open_server.execute("1")
+        first = watcher.next()
+    assert first.name == "run_started"
+    run = open_server.execute("2")["execution_id"]
+    with EventStream(open_server, path="/mcp/events",
+                     headers={"Last-Event-ID": first.id}) as watcher:
+        events = [watcher.next() for _ in range(3)]
+    assert names_of(events) == ["run_finished", "run_started", "run_finished"]
+    assert events[-1].data["execution_id"] == run
+    with EventStream(open_server, path="/mcp/events",
+                     headers={"Last-Event-ID": "deadbeef-1"}) as watcher:
+        assert watcher.next().name == "gap"
+
+
+def test_watcher_hears_nothing_of_others(own_server):
+    tokens = "ann:secret-of-ann-0123456789,ben:secret-of-ben-0123456789"
+    server = own_server(env=environment(BELLJAR_AUTH_TOKENS=tokens))
+    headers = {name: {"Authorization": f"Bearer secret-of-{name}-0123456789"}
+               for name in ("ann", "ben")}
+    with EventStream(server, path="/mcp/events?output=1", headers=headers["ben"]) as ben:
+        for caller in (headers["ann"], {}):
+            answer = server.request("POST", "/execute", {"code": "print('secret')"}, caller)
+            assert answer.status == 200
+        own = server.request("POST", "/execute", {"code": "print('own')"}, headers["ben"]).json
+        events = [ben.next() for _ in range(3)]
+    assert {event.data["execution_id"] for event in events} == {own["execution_id"]}
+    answer = server.request("GET", "/mcp/events", headers={"Authorization": "Bearer wrong"})
+    assert answer.status == 401
+
+
+def test_number_of_watchers_is_bounded(own_server):
+    server = own_server("--auth", "none")
+    watchers = [EventStream(server, path="/mcp/events") for _ in range(16)]
+    answer = server.request("GET", "/mcp/events")
+    assert answer.status == 429 and answer.json["error"]
+    for watcher in watchers:
+        watcher.__exit__()
+
+    def is_free():
+        with EventStream(server, path="/mcp/events") as another:
+            return another.status == 200
+
+    wait_until(is_free, "the places of those who left are free")
+    assert server.execute("6*7")["result"] == 42
+
+
+def test_watcher_that_reads_nothing_delays_nobody(own_server):
+    server = own_server("--auth", "none")
+    with EventStream(server, path="/mcp/events?output=1", receive_buffer=4096) as watcher:
+        record = server.execute(FLOOD)
+        assert (record["status"], record["result"]) == ("ok", "done")
+        server.execute("1")
+        names = []
+        while "dropped" not in names:
+            names.append(watcher.next().name)
+
+
+# --- MCP
+
+TICKS = "import time\nfor number in range(4):\n    print(number)\n    time.sleep(0.2)\n"
+
+
+def with_meta(message, **meta):
+    params = message["params"]
+    return {**message, "params": {**params, "_meta": {**params.get("_meta", {}), **meta}}}
+
+
+def modern_headers(tool):
+    return {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": tool,
+            "Accept": "application/json, text/event-stream"}
+
+
+def post_mcp(server, message, headers):
+    with EventStream(server, message, path="/mcp", headers=headers) as stream:
+        if stream.headers["Content-Type"] == "application/json":
+            return [json.loads(stream.response.read())]
+        return [event.data for event in stream.rest()]
+
+
+def check_progress(messages, token):
+    values = [message["params"]["progress"] for message in messages]
+    assert all(message["method"] == "notifications/progress" for message in messages)
+    assert all(message["params"]["progressToken"] == token for message in messages)
+    assert values == sorted(set(values)) and len(values) >= 2
+    text = "".join(message["params"].get("message", "") for message in messages)
+    assert text == "0\n1\n2\n3\n"
+
+
+@pytest.mark.parametrize("token", [7, "token"])
+def test_progress_over_http(open_server, token):
+    message = with_meta(modern(call(1, TICKS)), progressToken=token)
+    *progress, answer = post_mcp(open_server, message, modern_headers("execute_code"))
+    check_progress(progress, token)
+    assert answer["result"]["structuredContent"]["stdout"] == "0\n1\n2\n3\n"
+
+
+def test_progress_of_older_revisions_over_http(open_server):
+    headers = {"MCP-Protocol-Version": "2025-06-18",
+               "Accept": "application/json, text/event-stream"}
+    *progress, answer = post_mcp(open_server, with_meta(call(1, TICKS), progressToken=1), headers)
+    check_progress(progress, 1)
+    assert answer["id"] == 1 and "result" in answer
+
+
+def test_log_messages_over_http(open_server):
+    code = TICKS + "import sys; print('bad', file=sys.stderr)"
+    message = with_meta(modern(call(1, code)), **{"io.modelcontextprotocol/logLevel": "info"})
+    *logs, answer = post_mcp(open_server, message, modern_headers("execute_code"))
+    assert {log["method"] for log in logs} == {"notifications/message"}
+    assert {log["params"]["level"] for log in logs} == {"info", "warning"}
+    text = {"info": "", "warning": ""}
+    for log in logs:
+        text[log["params"]["level"]] += log["params"]["data"]["text"]
+    assert text == {"info": "0\n1\n2\n3\n", "warning": "bad\n"}
+    assert answer["result"]["isError"] is False
+
+
+@pytest.mark.parametrize("message", [
+    modern(call(1, TICKS)), with_meta(modern(call(1, "print(1)")), progressToken=1)])
+def test_plain_answer_where_nothing_was_told(open_server, message):
+    (answer,) = post_mcp(open_server, message, modern_headers("execute_code"))
+    assert "result" in answer
+
+
+def test_client_without_events_gets_plain_json(open_server):
+    message = with_meta(modern(call(1, TICKS)), progressToken=1)
+    headers = {**modern_headers("execute_code"), "Accept": "application/json"}
+    (answer,) = post_mcp(open_server, message, headers)
+    assert answer["result"]["structuredContent"]["stdout"] == "0\n1\n2\n3\n"
+
+
+def test_client_that_leaves_its_stream_ends_the_program(open_server):
+    code = "import time\nwhile True:\n    print('tick')\n    time.sleep(0.05)"
+    message = with_meta(modern(call(1, code)), progressToken=1)
+    with EventStream(open_server, message, path="/mcp",
+                     headers=modern_headers("execute_code")) as stream:
+        assert stream.next().data["method"] == "notifications/progress"
+    wait_until(lambda: not guests_of(open_server.pid), "the program is gone", 10)
+
+
+def until_answer(server, number):
+    messages = []
+    while not messages or messages[-1].get("id") != number:
+        messages.append(server.receive())
+    return messages
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+def test_progress_and_log_over_stdio(revision):
+    server = StdioServer()
+    hello = server.ask(initialize(revision=revision))
+    assert hello["result"]["capabilities"]["logging"] == {}
+    server.send(with_meta(call(2, TICKS), progressToken="p"))
+    *progress, _ = until_answer(server, 2)
+    assert {one["method"] for one in progress} == {"notifications/progress"}
+    if revision != "2024-11-05":
+        check_progress(progress, "p")
+    assert server.ask(request(3, "logging/setLevel", level="info"))["result"] == {}
+    server.send(call(4, TICKS))
+    *logs, _ = until_answer(server, 4)
+    assert "".join(log["params"]["data"]["text"] for log in logs) == "0\n1\n2\n3\n"
+    assert server.ask(request(5, "logging/setLevel", level="loud"))["error"]["code"] == -32602
+    assert server.finish()[0] == 0
+
+
+def test_flood_makes_few_notifications():
+    server = StdioServer()
+    server.ask(initialize())
+    code = ("import sys, time\nend = time.monotonic() + 1\n"
+            "while time.monotonic() < end: print('x' * 1000)\n")
+    server.send(with_meta(call(2, code), progressToken=1))
+    *progress, answer = until_answer(server, 2)
+    seconds = answer["result"]["structuredContent"]["usage"]["wall_seconds"]
+    assert 2 <= len(progress) <= 25 * seconds + 5
+    assert all(len(one["params"]["message"]) < 17 * 1024 for one in progress)
+    assert server.finish()[0] == 0
