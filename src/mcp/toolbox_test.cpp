@@ -67,6 +67,22 @@ TEST_F(ToolboxTest, RunsCode) {
     EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_code")), "");
 }
 
+TEST_F(ToolboxTest, RunsABatch) {
+    executor.result.capped = {{.argument = "timeout", .asked = "600", .given = "300"}};
+    const ToolOutcome run =
+        outcome("execute_batch",
+                R"({"runs":[{"code":"1"},{"code":2},{"code":"3"}],"stop_on_error":false})");
+    EXPECT_TRUE(run.failed);
+    EXPECT_EQ(run.text,
+              "[1 of 3: ok]\nhello\n[capped] timeout: 600 asked, 300 given.\n"
+              "[2 of 3: refused]\n\"code\" must be a string, not an integer\n"
+              "[3 of 3: ok]\nhello\n[capped] timeout: 600 asked, 300 given.");
+    ASSERT_EQ(executor.requests.size(), 2U);
+    EXPECT_EQ(executor.requests[1].principal, "ada");
+    ASSERT_TRUE(run.structured);
+    EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_batch")), "");
+}
+
 TEST_F(ToolboxTest, AFullRecordSatisfiesTheOutputSchema) {
     executor.result.status = execution::Status::Memory;
     executor.result.exit_code = std::nullopt;

@@ -17,6 +17,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cerrno>
 
 #include "access/gate.h"
 
@@ -82,6 +83,13 @@ Response to_response(HttpResponse answer, Connectivity connectivity) {
     response.body() = std::move(answer.body);
     response.prepare_payload();
     return response;
+}
+
+// Closed or reset. A client that sends more already is still there.
+bool has_hung_up(int socket) {
+    char next = 0;
+    const ssize_t count = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 // What to say to a request that could not even be read; nothing if there is nobody to say it to.
@@ -248,8 +256,7 @@ class HttpServer::Connection {
             [watched = std::weak_ptr(running_),
              socket = stream_.socket().native_handle()](const beast::error_code& error) {
                 const engine::CancellationPtr running = watched.lock();
-                char next = 0;
-                if (!error && running && ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+                if (!error && running && has_hung_up(socket)) {
                     running->request();
                 }
             });
