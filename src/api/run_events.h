@@ -36,7 +36,7 @@ class RunEvents {
         std::uint64_t dropped = 0;  // not told yet
     };
 
-    void start(const engine::RunStart& start);
+    void start(const engine::RunStart& begun);
     void show(engine::OutputStream stream, std::string_view text);
     void show_rest();
     bool tell_dropped();

@@ -98,7 +98,7 @@ class RunFeed {
         void finish(const Result<execution::RunResult>& result);
 
        private:
-        void start(const RunStart& start);
+        void start(const RunStart& begun);
         void write(OutputStream stream, std::string_view bytes);
 
         RunFeed& feed_;

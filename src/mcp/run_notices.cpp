@@ -127,7 +127,7 @@ void RunNotices::finish() {
     }
 }
 
-bool RunNotices::tell_progress(std::string message) {
+bool RunNotices::tell_progress(std::string_view message) {
     constexpr double kMillisecondsPerSecond = 1000;
     const std::int64_t elapsed =
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun_).count();
@@ -135,7 +135,7 @@ bool RunNotices::tell_progress(std::string message) {
     json::object params{{"progressToken", wishes_.progress_token},
                         {"progress", static_cast<double>(progress) / kMillisecondsPerSecond}};
     if (wishes_.revision >= Revision::V2025_03_26 && !message.empty()) {
-        params["message"] = std::move(message);
+        params["message"] = message;
     }
     if (!send("notifications/progress", std::move(params))) {
         return false;

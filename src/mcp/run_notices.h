@@ -62,7 +62,7 @@ class RunNotices : public std::enable_shared_from_this<RunNotices> {
     void wake_at(TimePoint time);
     void flush();
     [[nodiscard]] std::size_t tell_output();
-    bool tell_progress(std::string message);
+    bool tell_progress(std::string_view message);
     bool tell_log(Channel& channel);
     bool send(std::string_view method, json::object params);
     [[nodiscard]] bool is_logged(const Channel& channel) const;

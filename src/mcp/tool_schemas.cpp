@@ -186,7 +186,16 @@ constexpr std::string_view kExecuteCodeOutput = R"({
 constexpr std::string_view kExecuteBatchInput = R"({
   "type": "object",
   "properties": {
-    "runs": {"type": "array", "minItems": 1},
+    "runs": {
+      "type": "array",
+      "minItems": 1,
+      "items": {
+        "type": "object",
+        "description": "The arguments of execute_code, all of which may be given here.",
+        "properties": {"code": {"type": "string"}, "language": {"type": "string"}},
+        "required": ["code"]
+      }
+    },
     "stop_on_error": {
       "type": "boolean",
       "default": false,
@@ -214,6 +223,7 @@ constexpr std::string_view kExecuteBatchOutput = R"({
         "properties": {
           "index": {"type": "integer"},
           "state": {"type": "string", "enum": ["ran", "refused", "skipped"]},
+          "result": {"type": "object", "description": "As execute_code returns it, if it ran."},
           "error": {"type": "string", "description": "Why it was refused."},
           "code": {"type": "string"},
           "retry_after_seconds": {"type": "integer"}
@@ -343,20 +353,11 @@ json::object describe_batch(const engine::SandboxInfo& info) {
     json::object input = literal(kExecuteBatchInput);
     json::object& properties = input.at("properties").as_object();
     properties.at("runs").as_object()["maxItems"] = engine::kLongestBatch;
-    properties.at("runs").as_object()["items"] = describe_run(info);
     properties.at("parallel").as_object()["maximum"] = engine::kLongestBatch;
     describe(input, "parallel",
              fmt::format("Programs at once; at most {} are, whatever is asked for.",
                          info.batch_parallel));
     return input;
-}
-
-json::object describe_batch_result() {
-    json::object output = literal(kExecuteBatchOutput);
-    json::object& element =
-        output.at("properties").as_object().at("results").as_object().at("items").as_object();
-    element.at("properties").as_object()["result"] = literal(kExecuteCodeOutput);
-    return output;
 }
 
 json::object running_annotations(std::string_view title) {
@@ -394,7 +395,7 @@ ToolDefinition define_execute_batch(const engine::SandboxInfo& info) {
                 "{{\"code\": \"print('hi')\"}}]}}",
                 engine::kLongestBatch),
             .input_schema = describe_batch(info),
-            .output_schema = describe_batch_result(),
+            .output_schema = literal(kExecuteBatchOutput),
             .annotations = running_annotations(kTitle)};
 }
 

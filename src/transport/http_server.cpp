@@ -319,10 +319,25 @@ class HttpServer::Connection {
         server_.writers_.spawn("stream", write_stream());
     }
 
+    // Whatever goes wrong, whoever waits for the end of the stream is told.
+    Task<void> write_stream() {
+        beast::error_code error = asio::error::fault;
+        try {
+            error = co_await write_pieces(answer_stream_);
+        } catch (const std::exception& failure) {
+            server_.log_.error("a stream could not be sent", {{"reason", failure.what()}});
+        }
+        if (error && running_) {
+            const engine::CancellationPtr running = running_;
+            running->request();
+        }
+        writing_ = error ? Writing::Failed : Writing::Done;
+        written_.cancel();
+    }
+
     // Sends what the handler puts into its stream, until the handler has ended and all is sent. A
     // client that takes nothing is waited for as long as its request runs.
-    Task<void> write_stream() {
-        const access::ResponseStreamPtr source = answer_stream_;
+    Task<beast::error_code> write_pieces(access::ResponseStreamPtr source) {
         chunked_ = parser_->get().version() >= kHttp11;
         beast::error_code error = co_await write_stream_head(source->head());
         while (!error && (writing_ == Writing::Open || !source->empty())) {
@@ -337,12 +352,7 @@ class HttpServer::Connection {
             co_await asio::async_write(stream_, http::make_chunk_last(),
                                        asio::redirect_error(asio::use_awaitable, error));
         }
-        if (error && running_) {
-            const engine::CancellationPtr running = running_;
-            running->request();
-        }
-        writing_ = error ? Writing::Failed : Writing::Done;
-        written_.cancel();
+        co_return error;
     }
 
     // Until there is something to send or nothing more will come, but not for longer than silence

@@ -116,12 +116,12 @@ void StdioChannel::take_lines() {
 Task<void> StdioChannel::answer(std::string line) {
     std::optional<std::string> text = co_await session_.handle_line(std::move(line));
     if (text) {
-        write_line(std::move(*text));
+        write_line(*text);
     }
 }
 
-void StdioChannel::write_line(std::string line) {
-    outgoing_ += std::move(line);
+void StdioChannel::write_line(const std::string& line) {
+    outgoing_ += line;
     outgoing_ += '\n';
     write_what_fits();
     if (!outgoing_.empty() && writers_.running() == 0 && !stopped_) {

@@ -41,7 +41,7 @@ class StdioChannel {
     Task<void> answer(std::string line);
     Task<bool> read_more();
     void take_lines();
-    void write_line(std::string line);
+    void write_line(const std::string& line);
     bool offer_line(const std::string& line);
     void write_what_fits();
     Task<void> write_rest();
