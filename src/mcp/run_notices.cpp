@@ -106,7 +106,7 @@ std::size_t RunNotices::tell_output() {
 }
 
 void RunNotices::advance(std::size_t over, std::size_t total) {
-    if (!finished_ && wishes_.wants_progress()) {
+    if (!finished_ && wishes_.wants_progress() && over < total) {
         json::object params{
             {"progressToken", wishes_.progress_token}, {"progress", over}, {"total", total}};
         if (wishes_.revision >= Revision::V2025_03_26) {

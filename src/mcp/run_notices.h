@@ -34,7 +34,7 @@ class RunNotices : public std::enable_shared_from_this<RunNotices> {
 
     // Keeps this alive. What it hears of after finish() is not told.
     [[nodiscard]] engine::RunWatch watch();
-    // So many of so many parts are over.
+    // So many of so many parts are over. The last one is told by the answer itself.
     void advance(std::size_t over, std::size_t total);
     // The answer follows. A short run ends before anything was told of it, and nothing need be,
     // unless the client asked for log messages.

@@ -149,6 +149,7 @@ TEST_F(RunNoticesTest, PartsOfABatchAreCounted) {
     start({.progress_token = "t"});
     notices->advance(1, 3);
     notices->advance(2, 3);
+    notices->advance(3, 3);
     ASSERT_EQ(sent.size(), 2U);
     EXPECT_EQ(sent[1].at("params").at("progress"), 2);
     EXPECT_EQ(sent[1].at("params").at("total"), 3);

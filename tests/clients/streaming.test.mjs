@@ -24,11 +24,12 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
 
   check('hears how many of a batch are over', async (session) => {
     const heard = [];
-    const runs = [1, 2, 3].map((number) => ({ code: `print(${number})` }));
+    const runs = [1, 2, 3].map((number) => (
+      { code: `import time\ntime.sleep(${number / 4})\nprint(${number})` }));
     const answer = await session.callTool('execute_batch', { runs },
       { onprogress: (one) => heard.push(one) });
     assert.match(answer.content[0].text, /\[3 of 3: ok\]\n3\n/);
-    assert.deepEqual(heard.map((one) => [one.progress, one.total]), [[1, 3], [2, 3], [3, 3]]);
+    assert.deepEqual(heard.map((one) => [one.progress, one.total]), [[1, 3], [2, 3]]);
   });
 
   check('needs not listen', async (session) => {
