@@ -20,7 +20,8 @@ using namespace belljar;
 class EchoExecutor : public engine::Executor {
    public:
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               engine::CancellationPtr /*cancellation*/) override {
+                                               engine::CancellationPtr /*cancellation*/,
+                                               engine::RunWatch /*watch*/) override {
         ++runs;
         execution::RunResult result{.execution_id = "run",
                                     .language = request.language,

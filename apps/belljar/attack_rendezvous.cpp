@@ -16,7 +16,7 @@ Result<engine::LiveStreams> Rendezvous::join() {
     write_ends_.push_back(std::move(pipe.write_end));
     engine::LiveStreams live;
     live.stdin_source = std::move(pipe.read_end);
-    live.on_output = [this, guest](engine::OutputStream stream, std::string_view data) {
+    live.watch.on_output = [this, guest](engine::OutputStream stream, std::string_view data) {
         if (stream == engine::OutputStream::Stdout) {
             hear(guest, data);
         }

@@ -30,7 +30,7 @@ class AttackRendezvousTest : public testing::Test {
     }
 
     static void say(engine::LiveStreams& guest, std::string_view text) {
-        guest.on_output(engine::OutputStream::Stdout, text);
+        guest.watch.on_output(engine::OutputStream::Stdout, text);
     }
 
     int called = 0;
@@ -59,7 +59,7 @@ TEST_F(AttackRendezvousTest, OneThatIsReadyTwiceCountsOnce) {
 
 TEST_F(AttackRendezvousTest, WhoSaysSomethingElseIsNotReady) {
     say(first, "ready\n");
-    second.on_output(engine::OutputStream::Stderr, "ready\n");
+    second.watch.on_output(engine::OutputStream::Stderr, "ready\n");
     say(second, std::string(100'000, 'x'));
     EXPECT_EQ(called, 0);
 }

@@ -25,6 +25,9 @@ struct RunOptions {
     std::string language{};
     std::optional<std::string> timeout{};
     std::optional<std::string> memory{};
+    std::optional<std::string> cpu{};
+    std::optional<std::string> processes{};
+    std::optional<std::string> max_output{};
     OutputForm form = OutputForm::Text;
     std::vector<std::string> arguments{};
 };

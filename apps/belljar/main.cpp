@@ -29,14 +29,17 @@ struct CommandLine {
     RunOptions run;
     std::string run_timeout;
     std::string run_memory;
+    std::string run_cpu;
+    std::string run_processes;
+    std::string run_max_output;
     AttackOptions attack;
     bool list_attacks = false;
     bool attack_every_mode = false;
     bool json = false;
 };
 
-constexpr std::array<std::string_view, 4> kOptionsWithValue{"--language", "--timeout", "--memory",
-                                                            "--config"};
+constexpr std::array<std::string_view, 7> kOptionsWithValue{
+    "--language", "--timeout", "--memory", "--cpu", "--processes", "--max-output", "--config"};
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -44,6 +47,10 @@ constexpr const char* kFooter =
     "  belljar serve                           HTTP and MCP on http://127.0.0.1:8080\n"
     "  claude mcp add belljar -- belljar mcp   MCP over stdio for one local user\n"
     "  belljar doctor                          what this host can contain, and how to fix it";
+
+std::optional<std::string> if_given(const std::string& value) {
+    return value.empty() ? std::nullopt : std::optional(value);
+}
 
 std::string default_config_file() {
     const std::string system_file = "/etc/belljar/belljar.toml";
@@ -116,6 +123,10 @@ void add_run(CLI::App& app, CommandLine& line) {
     run->add_option("--language", line.run.language, "By the file's ending, or python");
     run->add_option("--timeout", line.run_timeout, "Seconds (30)");
     run->add_option("--memory", line.run_memory, "Such as 256m (default) or 1g");
+    run->add_option("--cpu", line.run_cpu, "Cores it keeps when others compete (0.5)");
+    run->add_option("--processes", line.run_processes, "Processes and threads at once (64)");
+    run->add_option("--max-output", line.run_max_output,
+                    "Of each stream in the result of --json, such as 64k (1m)");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
     run->footer(
         "After FILE, the first word that is not an option above begins the program's own "
@@ -186,12 +197,11 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     }
     if (app.got_subcommand("run")) {
         line.run.form = form;
-        if (!line.run_timeout.empty()) {
-            line.run.timeout = line.run_timeout;
-        }
-        if (!line.run_memory.empty()) {
-            line.run.memory = line.run_memory;
-        }
+        line.run.timeout = if_given(line.run_timeout);
+        line.run.memory = if_given(line.run_memory);
+        line.run.cpu = if_given(line.run_cpu);
+        line.run.processes = if_given(line.run_processes);
+        line.run.max_output = if_given(line.run_max_output);
         return belljar::apps::run_program(*loaded, line.run);
     }
     fmt::print("{}", belljar::config::render(*loaded));

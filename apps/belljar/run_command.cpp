@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include "base/json.h"
@@ -60,6 +61,17 @@ Result<T> named(std::string_view option, Result<T> value) {
     return value;
 }
 
+template <typename T>
+Result<T> parse_number(std::string_view text) {
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || rest != end) {
+        return fail(ErrorCode::InvalidArgument, "not a number that can be used here");
+    }
+    return value;
+}
+
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
     RunRequest request{.language = choose_language(options), .arguments = options.arguments};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
@@ -68,6 +80,16 @@ Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& 
     }
     if (options.memory) {
         BJ_TRY(request.memory, named("--memory", parse_bytes(*options.memory)));
+    }
+    if (options.cpu) {
+        BJ_TRY(request.cpu, named("--cpu", parse_number<double>(*options.cpu)));
+    }
+    if (options.processes) {
+        BJ_TRY(request.processes,
+               named("--processes", parse_number<std::uint64_t>(*options.processes)));
+    }
+    if (options.max_output) {
+        BJ_TRY(request.output, named("--max-output", parse_bytes(*options.max_output)));
     }
     return request;
 }
@@ -99,7 +121,7 @@ Result<void> write_stream(engine::OutputStream stream, std::string_view data) {
 engine::LiveStreams live_streams(const RunOptions& options, engine::CancellationPtr cancellation) {
     engine::LiveStreams live;
     if (options.form == OutputForm::Text) {
-        live.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
+        live.watch.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
             // As a pipe would end a program whose reader has gone.
             if (!write_stream(stream, data)) {
                 cancellation->request();
@@ -114,6 +136,10 @@ engine::LiveStreams live_streams(const RunOptions& options, engine::Cancellation
 
 // Why a program failed. One that coped with what it was refused is left to speak for itself.
 void explain(const RunResult& result) {
+    for (const execution::CappedLimit& limit : result.capped) {
+        fmt::print(stderr, "belljar: {}: {} asked, {} given\n", limit.argument, limit.asked,
+                   limit.given);
+    }
     if (result.success()) {
         return;
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "config/choice.h"
 #include "engine/grade.h"
@@ -66,6 +68,13 @@ void raise_descriptor_limit() {
         limit.rlim_cur = limit.rlim_max;
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+std::size_t batch_parallel(const config::LimitSettings& limits) {
+    constexpr std::size_t kForEachCore = 2;
+    return limits.batch_parallel > 0
+               ? limits.batch_parallel
+               : kForEachCore * std::max(std::thread::hardware_concurrency(), 1U);
 }
 
 }  // namespace
@@ -141,7 +150,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .isolation = isolation_,
                                   .outputs = std::move(parts.outputs),
                                   .sessions = parts.sessions,
-                                  .session_register = parts.session_register},
+                                  .session_register = parts.session_register,
+                                  .batch_parallel = batch_parallel(settings.limits)},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

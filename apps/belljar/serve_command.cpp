@@ -152,7 +152,8 @@ struct Service {
             const storage::OutputStore& outputs)
         : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
           routes(
-              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs),
+              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
+              &runtime.engine().feed()),
           router(access::Gate({.token = std::move(token),
                                .named_tokens = named_tokens(settings),
                                .allowed_hosts = allowed_hosts(settings)}),

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "access/response_stream.h"
 #include "base/fd.h"
 
 namespace belljar::access {
@@ -19,8 +20,8 @@ struct LessIgnoringCase {
 
 using Headers = std::multimap<std::string, std::string, LessIgnoringCase>;
 
-// One HTTP request as the layers above the socket see it. Everything in it is hostile, except the
-// name of the principal, which is not read from the wire.
+// One HTTP request as the layers above the socket see it. Everything in it is hostile, except what
+// is not read from the wire: the name of the principal and the way back.
 struct HttpRequest {
     std::string principal{};  // whose token it shows; empty: the one without a name
     std::string method{};
@@ -28,6 +29,7 @@ struct HttpRequest {
     std::string query{};  // without the question mark
     Headers headers{};
     std::string body{};
+    ResponseStreamPtr stream{};  // where an answer may go in pieces; nullptr: it may not
 
     // The header's value without surrounding white space; nothing if absent or given twice with
     // different values.

@@ -2,11 +2,14 @@
 
 #include <boost/json/object.hpp>
 
+#include "access/event_stream.h"
 #include "access/gate.h"
 #include "api/metrics.h"
+#include "api/refusals.h"
+#include "api/run_events.h"
 #include "base/json.h"
+#include "engine/batch.h"
 #include "engine/run_arguments.h"
-#include "execution/error_wire.h"
 #include "outcome/result_json.h"
 
 namespace belljar::api {
@@ -17,21 +20,6 @@ using access::HttpResponse;
 using access::make_refusal;
 
 HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
-
-HttpResponse refuse(const Error& error) {
-    HttpResponse response =
-        make_refusal(execution::http_status(error.code), execution::client_message(error));
-    if (error.retry_after > std::chrono::seconds(0)) {
-        response.headers.emplace_back("Retry-After", std::to_string(error.retry_after.count()));
-    }
-    return response;
-}
-
-HttpResponse refuse_method(std::string_view allowed) {
-    HttpResponse response = make_refusal(405, "this path does not take that method");
-    response.headers.emplace_back("Allow", allowed);
-    return response;
-}
 
 // "application/json", with or without parameters such as a charset.
 bool is_json(const HttpRequest& request) {
@@ -44,6 +32,26 @@ bool is_json(const HttpRequest& request) {
 
 bool is_reading(const HttpRequest& request) {
     return request.method == "GET" || request.method == "HEAD";
+}
+
+// What a POST of JSON must look like; nothing if it does.
+std::optional<HttpResponse> refuse_form(const HttpRequest& request) {
+    if (request.method != "POST") {
+        return refuse_method("POST");
+    }
+    if (!is_json(request)) {
+        return make_refusal(415, "send the body with Content-Type: application/json");
+    }
+    return std::nullopt;
+}
+
+Result<engine::Batch> read_batch(const std::string& body) {
+    BJ_TRY(const json::value value, parse_json(body));
+    if (!value.is_object()) {
+        return fail(ErrorCode::InvalidArgument,
+                    "the body must be a JSON object such as {\"runs\": [{\"code\": \"6*7\"}]}");
+    }
+    return engine::parse_batch_arguments(value.get_object());
 }
 
 Result<execution::RunRequest> read_run(const std::string& body) {
@@ -71,12 +79,20 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     if (request.path == "/metrics") {
         co_return is_reading(request) ? metrics() : refuse_method("GET, HEAD");
     }
-    if (request.path == "/execute") {
+    if (request.path == "/execute" || request.path == "/v1/runs") {
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
     }
     if (SessionRoutes::is_mine(request)) {
         HttpResponse response = co_await sessions_.answer(std::move(request));
+        co_return response;
+    }
+    if (request.path == "/mcp/events") {
+        HttpResponse response = co_await watch_.watch(std::move(request), std::move(cancellation));
+        co_return response;
+    }
+    if (request.path == "/v1/runs:batch") {
+        HttpResponse response = co_await execute_batch(std::move(request), std::move(cancellation));
         co_return response;
     }
     if (std::optional<HttpResponse> response = outputs_.answer(request)) {
@@ -86,20 +102,55 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
 }
 
 Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr cancellation) {
-    if (request.method != "POST") {
-        co_return refuse_method("POST");
-    }
-    if (!is_json(request)) {
-        co_return make_refusal(415, "send the body with Content-Type: application/json");
+    if (std::optional<HttpResponse> refusal = refuse_form(request)) {
+        co_return std::move(*refusal);
     }
     Result<execution::RunRequest> run = read_run(request.body);
     if (!run) {
         co_return refuse(run.error());
     }
     run->principal = std::move(request.principal);
+    if (request.path == "/v1/runs" && request.stream && access::wants_events(request)) {
+        HttpResponse response = co_await stream_run(std::move(*run), std::move(cancellation),
+                                                    std::move(request.stream));
+        co_return response;
+    }
     Result<execution::RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
     co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+}
+
+// Until the run has its place, a refusal is an answer like any other.
+Task<HttpResponse> Routes::stream_run(execution::RunRequest run,
+                                      engine::CancellationPtr cancellation,
+                                      access::ResponseStreamPtr stream) {
+    RunEvents events(stream);
+    Result<execution::RunResult> result =
+        co_await executor_.execute(std::move(run), std::move(cancellation), events.watch());
+    if (!stream->is_open()) {
+        co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+    }
+    if (result) {
+        events.finish(*result);
+    } else {
+        events.fail(result.error());
+    }
+    co_return HttpResponse{};
+}
+
+Task<HttpResponse> Routes::execute_batch(HttpRequest request,
+                                         engine::CancellationPtr cancellation) {
+    if (std::optional<HttpResponse> refusal = refuse_form(request)) {
+        co_return std::move(*refusal);
+    }
+    Result<engine::Batch> batch = read_batch(request.body);
+    if (!batch) {
+        co_return refuse(batch.error());
+    }
+    const engine::BatchResult result =
+        co_await engine::run_batch(&executor_, std::move(*batch), std::move(request.principal),
+                                   std::move(cancellation), nullptr);
+    co_return make_answer(engine::to_json(result));
 }
 
 HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }

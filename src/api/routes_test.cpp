@@ -21,9 +21,16 @@ using access::HttpResponse;
 class FakeExecutor : public engine::Executor {
    public:
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               engine::CancellationPtr cancellation) override {
+                                               engine::CancellationPtr cancellation,
+                                               engine::RunWatch watch) override {
         requests.push_back(std::move(request));
         last_cancellation = std::move(cancellation);
+        if (watch.on_start && answer) {
+            watch.on_start({.execution_id = "run-1", .language = "python"});
+            for (const std::string& bytes : output) {
+                watch.on_output(engine::OutputStream::Stdout, bytes);
+            }
+        }
         co_return answer;
     }
     Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override {
@@ -44,6 +51,7 @@ class FakeExecutor : public engine::Executor {
         .execution_id = "run-1", .language = "python", .status = execution::Status::Ok};
     Result<execution::SessionView> session = execution::SessionView{.session_id = "session-1"};
     std::vector<execution::SessionOrder> orders;
+    std::vector<std::string> output;
     std::vector<execution::RunRequest> requests;
     engine::CancellationPtr last_cancellation;
 };
@@ -258,6 +266,147 @@ TEST_F(RoutesTest, AMessageCutInsideACharacterIsStillValidJson) {
     const HttpResponse response = post("{\"code\":\"1\",\"" + name + "\":1}");
     EXPECT_EQ(response.status, 400U);
     EXPECT_TRUE(parse_json(response.body));
+}
+
+access::ResponseStreamPtr make_stream() {
+    return std::make_shared<access::ResponseStream>(
+        access::ResponseStream::Reader{.on_open = [] {}, .on_piece = [] {}});
+}
+
+TEST_F(RoutesTest, RunsAreStreamedToWhoWantsEvents) {
+    const access::ResponseStreamPtr stream = make_stream();
+    executor.output = {"one", "two"};
+    handle({.method = "POST",
+            .path = "/v1/runs",
+            .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
+            .body = R"({"code":"1"})",
+            .stream = stream});
+    const std::string events = stream->take();
+    EXPECT_TRUE(events.starts_with("id: 1\nevent: started\n")) << events;
+    EXPECT_NE(events.find("event: stdout\ndata: {\"text\":\"two\"}\n\n"), std::string::npos);
+    EXPECT_NE(events.find("event: result\ndata: {\"execution_id\":\"run-1\""), std::string::npos);
+}
+
+TEST_F(RoutesTest, RefusedRunIsNoStream) {
+    const access::ResponseStreamPtr stream = make_stream();
+    executor.answer = fail(ErrorCode::Overloaded, "full");
+    const HttpResponse response =
+        handle({.method = "POST",
+                .path = "/v1/runs",
+                .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
+                .body = R"({"code":"1"})",
+                .stream = stream});
+    EXPECT_FALSE(stream->is_open());
+    EXPECT_EQ(response.status, 503U);
+}
+
+TEST_F(RoutesTest, BatchGivesResultsInOrder) {
+    const HttpResponse response = handle({.principal = "ann",
+                                          .method = "POST",
+                                          .path = "/v1/runs:batch",
+                                          .headers = {{"Content-Type", "application/json"}},
+                                          .body = R"({"runs":[{"code":"1"},{"code":2}]})"});
+    EXPECT_EQ(response.status, 200U);
+    const json::value body = parse_json(response.body).value();
+    EXPECT_EQ(body.at_pointer("/results/0/result/execution_id"), "run-1");
+    EXPECT_EQ(body.at_pointer("/results/1/state"), "refused");
+    ASSERT_EQ(executor.requests.size(), 1U);
+    EXPECT_EQ(executor.requests[0].principal, "ann");
+}
+
+TEST_F(RoutesTest, BatchThatIsWrongAsAWholeIsRefused) {
+    for (const std::string& body : {"[]", "{}", "{\"runs\":[]}", "nonsense"}) {
+        const HttpResponse response = handle({.method = "POST",
+                                              .path = "/v1/runs:batch",
+                                              .headers = {{"Content-Type", "application/json"}},
+                                              .body = body});
+        EXPECT_EQ(response.status, 400U) << body;
+    }
+    EXPECT_EQ(handle({.method = "GET", .path = "/v1/runs:batch"}).status, 405U);
+    EXPECT_EQ(handle({.method = "POST", .path = "/v1/runs:batch", .body = "{}"}).status, 415U);
+}
+
+class WatchTest : public RoutesTest {
+   protected:
+    // The events of a watcher that leaves as soon as `during` is done.
+    std::string watch(HttpRequest request, const std::function<void()>& during = [] {}) {
+        const access::ResponseStreamPtr stream = make_stream();
+        request.method = "GET";
+        request.path = "/mcp/events";
+        request.stream = stream;
+        asio::io_context context;
+        const auto leave = std::make_shared<engine::Cancellation>();
+        std::future<HttpResponse> response =
+            asio::co_spawn(context, watching.handle(std::move(request), leave), asio::use_future);
+        context.poll();
+        during();
+        leave->request();
+        context.run();
+        status = response.get().status;
+        return stream->take();
+    }
+    void run(const std::string& principal) {
+        const auto observation = feed.observe(principal);
+        const engine::RunWatch told = observation->join({});
+        told.on_start({.execution_id = "run-1", .language = "python"});
+        told.on_output(engine::OutputStream::Stdout, "text");
+        observation->finish(execution::RunResult{});
+    }
+    std::string id_of(int number) const { return feed.epoch() + "-" + std::to_string(number); }
+
+    engine::RunFeed feed{{.remembered = 2, .watchers = 2}};
+    Routes watching{executor, [] { return true; }, nullptr, &feed};
+    unsigned status = 0;
+};
+
+TEST_F(WatchTest, TellsOfTheCallersRuns) {
+    const std::string events = watch({.principal = "ann"}, [this] {
+        run("ben");
+        run("ann");
+    });
+    EXPECT_TRUE(events.starts_with(": connected\n\nid: " + id_of(1) + "\nevent: run_started\n"))
+        << events;
+    EXPECT_NE(events.find("id: " + id_of(2) + "\nevent: run_finished\n"), std::string::npos);
+    EXPECT_EQ(events.find("run_output"), std::string::npos);
+    EXPECT_EQ(events.find(id_of(3)), std::string::npos);
+}
+
+TEST_F(WatchTest, ShowsOutputIfAsked) {
+    const std::string events = watch({.query = "output=1"}, [this] { run(""); });
+    EXPECT_NE(events.find("event: run_output\ndata: {\"execution_id\":\"run-1\",\"stream\":"
+                          "\"stdout\",\"text\":\"text\"}\n\n"),
+              std::string::npos)
+        << events;
+}
+
+TEST_F(WatchTest, ContinuesBehindTheLastEvent) {
+    run("");
+    EXPECT_EQ(watch({}), ": connected\n\n") << "who was not there missed nothing";
+    std::string events = watch({.headers = {{"Last-Event-ID", id_of(1)}}});
+    EXPECT_TRUE(events.starts_with(": connected\n\nid: " + id_of(2))) << events;
+    run("");
+    events = watch({.headers = {{"Last-Event-ID", id_of(1)}}});
+    EXPECT_TRUE(events.starts_with(": connected\n\nevent: gap\ndata: {}\n\nid: " + id_of(3)))
+        << events;
+    for (const std::string& bad :
+         std::vector<std::string>{"", "x", "0-0", "00000000-1", "-1", feed.epoch() + "-x"}) {
+        events = watch({.headers = {{"Last-Event-ID", bad}}});
+        EXPECT_TRUE(events.starts_with(": connected\n\nevent: gap\n")) << bad;
+    }
+}
+
+TEST_F(WatchTest, RefusesWhatItDoesNotKnow) {
+    watch({.query = "input=1"});
+    EXPECT_EQ(status, 400U);
+    EXPECT_EQ(handle({.method = "GET", .path = "/mcp/events"}).status, 404U) << "without a feed";
+    EXPECT_EQ(handle({.method = "POST", .path = "/mcp/events"}).status, 405U);
+}
+
+TEST_F(WatchTest, WatchersAreBounded) {
+    const auto first = feed.subscribe("", engine::RunFeed::Output::Left, [](const auto&) {});
+    const auto second = feed.subscribe("", engine::RunFeed::Output::Left, [](const auto&) {});
+    watch({});
+    EXPECT_EQ(status, 503U);
 }
 
 }  // namespace

@@ -8,13 +8,14 @@
 
 namespace belljar {
 
-Result<Readiness> Readiness::create(const asio::any_io_executor& executor, const Fd& source) {
+Result<Readiness> Readiness::create(const asio::any_io_executor& executor, const Fd& source,
+                                    For purpose) {
     Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll.valid()) {
         return fail(system_error("epoll_create1"));
     }
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = purpose == For::Reading ? EPOLLIN : EPOLLOUT;
     if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, source.get(), &event) != 0) {
         if (errno == EPERM) {
             return Readiness(std::nullopt);

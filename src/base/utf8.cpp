@@ -89,4 +89,14 @@ std::string make_valid_utf8(std::string_view text) {
     return valid;
 }
 
+std::string_view utf8_beginning(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) {
+        return text;
+    }
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
+        --limit;
+    }
+    return text.substr(0, limit);
+}
+
 }  // namespace belljar

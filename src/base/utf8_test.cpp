@@ -119,5 +119,14 @@ TEST(MakeValidUtf8, AlwaysGivesValidText) {
     }
 }
 
+TEST(Utf8Beginning, EndsBetweenCharacters) {
+    EXPECT_EQ(utf8_beginning("abc", 3), "abc");
+    EXPECT_EQ(utf8_beginning("abc", 2), "ab");
+    EXPECT_EQ(utf8_beginning("a\xE2\x82\xAC", 3), "a");
+    EXPECT_EQ(utf8_beginning("a\xE2\x82\xAC", 4), "a\xE2\x82\xAC");
+    EXPECT_EQ(utf8_beginning("\xF0\x9F\x98\x80", 2), "");
+    EXPECT_EQ(utf8_beginning("abc", 0), "");
+}
+
 }  // namespace
 }  // namespace belljar

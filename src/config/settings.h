@@ -63,8 +63,11 @@ struct LimitSettings {
     Bytes memory = mebibytes(256);
     Bytes max_memory = gibibytes(4);
     double cpu = 0.5;
+    double max_cpu = 2;
     std::uint32_t processes = 64;
+    std::uint32_t max_processes = 256;
     Bytes output = mebibytes(1);
+    Bytes max_output = mebibytes(8);
     Bytes output_file = mebibytes(64);
     Bytes output_flood = mebibytes(64);
     Bytes tmp = mebibytes(64);
@@ -76,6 +79,7 @@ struct LimitSettings {
     std::uint32_t queued_runs = 256;
     std::uint32_t queued_runs_per_principal = 0;
     Duration queue_time = std::chrono::seconds(30);
+    std::uint32_t batch_parallel = 0;
     std::uint32_t connections = 1024;
 
     bool operator==(const LimitSettings&) const = default;

@@ -90,17 +90,21 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     }
 }
 
-Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation) {
+Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation,
+                                        RunWatch watch) {
     BJ_CO_TRY_VOID(co_await await_trial());
-    Result<RunResult> result =
-        co_await execute_live(std::move(request), std::move(cancellation), LiveStreams{});
+    Result<RunResult> result = co_await execute_live(std::move(request), std::move(cancellation),
+                                                     LiveStreams{.watch = std::move(watch)});
     co_return result;
 }
 
 Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr cancellation,
                                              LiveStreams live) {
+    const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
+    live.watch = observation->join(std::move(live.watch));
     Result<RunResult> result =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
+    observation->finish(result);
     if (result) {
         counters_.count(*result);
         log_.info("run", {{"execution_id", result->execution_id},
@@ -141,6 +145,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
+    plan.execution_id = make_uuid();
+    if (live.watch.on_start) {
+        live.watch.on_start({.execution_id = plan.execution_id, .language = manifest->language});
+    }
     if (in_session) {
         Result<RunResult> cell =
             co_await sessions_->run(&plan, manifest, std::move(cancellation), std::move(live));
@@ -170,7 +178,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
                                                  {.begin = Begin::AtOnce, .zygote = zygote}));
         Result<RunResult> result = co_await run_once(&plan, manifest, std::move(forked),
-                                                     cancellation, {.on_output = live.on_output});
+                                                     cancellation, {.watch = live.watch});
         if (result || cancellation->requested()) {
             co_return result;
         }
@@ -223,7 +231,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
-    const std::string execution_id = make_uuid();
+    const std::string execution_id = plan->execution_id;
     const TimePoint begun = Clock::now();
     GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
@@ -253,6 +261,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     runner::apply_guest_report({.text = io.report(), .mark = mark}, result);
     outcome::judge(*exit, plan->limits, result);
     result.timing = timing_of(begun, collected, jar, *exit);
+    result.capped = plan->capped;
     result.debug = plan->request.debug;
     co_return result;
 }
@@ -268,7 +277,8 @@ SandboxInfo Engine::info() const {
     SandboxInfo info{.version = options_.version,
                      .default_limits = options_.policy.defaults,
                      .maximum_limits = options_.policy.maximum,
-                     .isolation = options_.isolation};
+                     .isolation = options_.isolation,
+                     .batch_parallel = options_.batch_parallel};
     for (const runner::Manifest& manifest : runners_.all()) {
         const auto version = versions_.find(manifest.language);
         info.runners.push_back({.language = manifest.language,
@@ -326,7 +336,8 @@ Task<Result<void>> Engine::await_trial() {
 
 // Not by way of policy: what is tested are jars, and not what may be asked of them.
 RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
-    RunPlan plan{.request = {.code = manifest.self_test,
+    RunPlan plan{.execution_id = make_uuid(),
+                 .request = {.code = manifest.self_test,
                              .language = manifest.language,
                              .arguments = options_.isolation.missing},
                  .limits = options_.policy.defaults};

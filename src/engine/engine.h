@@ -14,6 +14,7 @@
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
 #include "engine/run_counters.h"
+#include "engine/run_feed.h"
 #include "engine/sessions.h"
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
@@ -38,19 +39,24 @@ class Engine final : public Executor {
         OutputPlace outputs{};
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
+        std::size_t batch_parallel = 4;
     };
 
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
            Options options, const Log& log);
 
+    using Executor::execute;
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               CancellationPtr cancellation) override;
-    // The same for a caller at a terminal, who sees the output as it comes.
+                                               CancellationPtr cancellation,
+                                               RunWatch watch) override;
+    // The same for a caller at a terminal, whose own input the program may read.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
     [[nodiscard]] SandboxInfo info() const override;
 
     [[nodiscard]] RunFigures figures() const override;
+    // What is told of runs while they go on.
+    [[nodiscard]] RunFeed& feed() { return feed_; }
 
     Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override;
     [[nodiscard]] std::vector<execution::SessionView> list_sessions(
@@ -98,6 +104,7 @@ class Engine final : public Executor {
     std::optional<Sessions> sessions_;
     std::map<std::string, std::string> versions_;  // by language
     RunCounters counters_;
+    RunFeed feed_{RunFeed::Bounds{}};
     Trial trial_ = Trial::NotRequired;
     asio::steady_timer trial_over_;
 };

@@ -7,6 +7,7 @@
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/run_counters.h"
+#include "engine/run_watch.h"
 #include "execution/limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
@@ -29,6 +30,7 @@ struct SandboxInfo {
     execution::Limits default_limits{};
     execution::Limits maximum_limits{};
     execution::Isolation isolation{};
+    std::size_t batch_parallel = 4;  // runs of one batch under way at once
 
     bool operator==(const SandboxInfo&) const = default;
 };
@@ -45,7 +47,13 @@ class Executor {
     // One run in a jar of its own. An Error means that Belljar refused or could not; whatever the
     // guest did is in the RunResult.
     virtual Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                                       CancellationPtr cancellation) = 0;
+                                                       CancellationPtr cancellation,
+                                                       RunWatch watch) = 0;
+    // The same for a caller that wants nothing but the result.
+    Task<Result<execution::RunResult>> execute(execution::RunRequest request,
+                                               CancellationPtr cancellation) {
+        return execute(std::move(request), std::move(cancellation), RunWatch{});
+    }
     // What is asked of a session besides running a cell in it.
     virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder order) = 0;
     [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(

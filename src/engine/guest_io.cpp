@@ -102,7 +102,7 @@ Task<bool> GuestIo::await_sign() {
 Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     using asio::experimental::awaitable_operators::operator||;
-    on_output_ = std::move(live.on_output);
+    on_output_ = std::move(live.watch.on_output);
     // Feeding never ends by itself: it is cancelled when the guest's side is closed.
     Task<void> feed = live.stdin_source.valid() ? feed_source(std::move(live.stdin_source))
                                                 : feed_text(std::move(input.stdin_text));
@@ -221,7 +221,7 @@ void GuestIo::begin_cell(const execution::Limits& limits) {
 
 Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
-    on_output_ = std::move(live.on_output);
+    on_output_ = std::move(live.watch.on_output);
     co_await (drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_answer() &&
               write_order(std::move(order)));
     on_output_ = nullptr;

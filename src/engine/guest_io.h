@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "engine/run_watch.h"
 #include "execution/limits.h"
 #include "isolation/warden_messages.h"
 #include "outcome/output_capture.h"
@@ -19,11 +20,9 @@
 
 namespace belljar::engine {
 
-using execution::OutputStream;
-
-// For a caller that watches a run: every byte as it comes, and where standard input comes from.
+// For a caller that watches a run, and says where standard input comes from.
 struct LiveStreams {
-    std::function<void(OutputStream, std::string_view)> on_output{};
+    RunWatch watch{};
     Fd stdin_source{};  // read only as the guest reads; invalid: the request's own text is used
 };
 

@@ -350,7 +350,7 @@ TEST_F(GuestIoTest, AReportIsBounded) {
 TEST_F(GuestIoTest, ShowsOutputAsItComes) {
     std::string seen;
     LiveStreams live;
-    live.on_output = [&](OutputStream stream, std::string_view data) {
+    live.watch.on_output = [&](OutputStream stream, std::string_view data) {
         seen += stream == OutputStream::Stdout ? "o:" : "e:";
         seen += data;
     };

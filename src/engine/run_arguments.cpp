@@ -75,6 +75,44 @@ Result<void> read_memory(RunRequest& request, const json::value& value) {
     return {};
 }
 
+Result<void> read_cpu(RunRequest& request, const json::value& value) {
+    if (!value.is_number()) {
+        return wrong_type("cpu", "a number of cores such as 0.5", value);
+    }
+    request.cpu = value.to_number<double>();
+    return {};
+}
+
+Result<void> read_processes(RunRequest& request, const json::value& value) {
+    const bool whole = value.is_uint64() || (value.is_int64() && value.get_int64() >= 0);
+    if (!whole) {
+        return fail(ErrorCode::InvalidArgument,
+                    "\"processes\" must be a whole number greater than 0");
+    }
+    request.processes = value.to_number<std::uint64_t>();
+    return {};
+}
+
+Result<void> read_max_output(RunRequest& request, const json::value& value) {
+    const bool whole = value.is_uint64() || (value.is_int64() && value.get_int64() >= 0);
+    if (whole) {
+        request.output = Bytes{value.to_number<std::uint64_t>()};
+        return {};
+    }
+    if (!value.is_string()) {
+        return fail(ErrorCode::InvalidArgument,
+                    "\"max_output\" must be a size such as \"64k\" or a whole number of bytes "
+                    "greater than 0");
+    }
+    const Result<Bytes> bytes = parse_bytes(value.get_string());
+    if (!bytes) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("\"max_output\": {}", bytes.error().message));
+    }
+    request.output = *bytes;
+    return {};
+}
+
 Result<void> read_stdin(RunRequest& request, const json::value& value) {
     if (!value.is_string()) {
         return wrong_type("stdin", "a string", value);
@@ -274,10 +312,13 @@ struct Argument {
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 16> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 19> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
+                                               {"cpu", read_cpu},
+                                               {"processes", read_processes},
+                                               {"max_output", read_max_output},
                                                {"stdin", read_stdin},
                                                {"args", read_arguments},
                                                {"env", read_environment},
@@ -323,12 +364,13 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
             return check_fixed(fixed, value);
         }
     }
-    return fail(ErrorCode::InvalidArgument,
-                fmt::format("unknown argument \"{}\"; allowed are code, language, timeout, "
-                            "memory_limit, stdin, args, env, files, allowed_imports, "
-                            "session, session_id, conversation_id, use_container, output and "
-                            "debug",
-                            name.substr(0, 64)));
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format(
+            "unknown argument \"{}\"; allowed are code, language, timeout, "
+            "memory_limit, cpu, processes, max_output, stdin, args, env, files, allowed_imports, "
+            "session, session_id, conversation_id, use_container, output and debug",
+            name.substr(0, 64)));
 }
 
 }  // namespace

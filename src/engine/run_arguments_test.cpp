@@ -129,6 +129,30 @@ TEST(RunArguments, MemoryIsASizeWithAUnit) {
     }
 }
 
+TEST(RunArguments, CpuIsANumberOfCores) {
+    EXPECT_EQ(request_with("\"cpu\":0.5").cpu, 0.5);
+    EXPECT_EQ(request_with("\"cpu\":2").cpu, 2.0);
+    for (const std::string& value : {"\"1\"", "null", "[]", "true"}) {
+        expect_invalid("\"cpu\":" + value, "cpu");
+    }
+}
+
+TEST(RunArguments, ProcessesAreAWholeNumber) {
+    EXPECT_EQ(request_with("\"processes\":7").processes, 7U);
+    EXPECT_EQ(request_with("\"processes\":18446744073709551615").processes, UINT64_MAX);
+    for (const std::string& value : {"-1", "1.5", "1e3", "\"7\"", "null", "true"}) {
+        expect_invalid("\"processes\":" + value, "processes");
+    }
+}
+
+TEST(RunArguments, OutputIsASizeOrANumberOfBytes) {
+    EXPECT_EQ(request_with("\"max_output\":\"64k\"").output, kibibytes(64));
+    EXPECT_EQ(request_with("\"max_output\":100").output, Bytes{100});
+    for (const std::string& value : {"-1", "1.5", "\"much\"", "null", "true", "[]"}) {
+        expect_invalid("\"max_output\":" + value, "max_output");
+    }
+}
+
 TEST(RunArguments, VariablesHaveUsableNames) {
     for (const std::string& name : {"", "A=B", "=", "A="}) {
         expect_invalid("\"env\":{\"" + name + "\":\"x\"}", "env");

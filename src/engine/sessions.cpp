@@ -264,7 +264,7 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, const runner::Manifes
 Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* plan,
                                            CancellationPtr cancellation, LiveStreams live) {
     const HostPtr host = session->host;
-    const std::string execution_id = make_uuid();
+    const std::string& execution_id = plan->execution_id;
     const std::uint64_t cell = ++session->cells;
     execution::Limits limits = plan->limits;
     host->memory = limits.memory = std::max(limits.memory, host->memory);
@@ -338,6 +338,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
         exit = end;
     }
     result.session = std::move(news);
+    result.capped = plan->capped;
     result.timing = {.run = exit->wall,
                      .collect = std::max(Clock::now() - begun - exit->wall, Duration{}),
                      .jar_ready = true};

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -22,6 +23,15 @@ struct Limits {
     Bytes workspace = gibibytes(1);
 
     bool operator==(const Limits&) const = default;
+};
+
+// A limit of which less was given than was asked for, each as JSON in the argument's own form.
+struct CappedLimit {
+    std::string argument{};
+    std::string asked{};
+    std::string given{};
+
+    bool operator==(const CappedLimit&) const = default;
 };
 
 }  // namespace belljar::execution

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ struct RunRequest {
     bool language_given = false;  // or taken for granted: a session has its own
     std::optional<Duration> timeout{};
     std::optional<Bytes> memory{};
+    std::optional<double> cpu{};               // cores
+    std::optional<std::uint64_t> processes{};  // and threads, alive at once
+    std::optional<Bytes> output{};             // of each stream in the result
     std::string stdin_text{};
     std::vector<std::string> arguments{};
     std::map<std::string, std::string> environment{};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "execution/limits.h"
 #include "execution/session.h"
 
 namespace belljar::execution {
@@ -152,6 +153,7 @@ struct RunResult {
     std::vector<ProducedFile> files{};
     std::optional<GuestError> error{};
     std::vector<Denial> denials{};
+    std::vector<CappedLimit> capped{};
     Usage usage{};
     Isolation isolation{};
     std::optional<CellNews> session{};  // if it was a cell of one

@@ -45,7 +45,15 @@ json::object server_info(Revision revision, const Identity& identity) {
     return info;
 }
 
-json::object capabilities() { return {{"tools", json::object{}}}; }
+enum class Logging { Absent, Offered };
+
+json::object capabilities(Logging logging) {
+    json::object offered{{"tools", json::object{}}};
+    if (logging == Logging::Offered) {
+        offered["logging"] = json::object{};
+    }
+    return offered;
+}
 
 json::object encode_tool(const ToolDefinition& tool, Revision revision) {
     json::object object{
@@ -82,17 +90,18 @@ class Encoder {
 
     json::object operator()(const Discovery& /*discovery*/) const {
         json::object result{{"supportedVersions", json::array{name_of(kModernRevision)}},
-                            {"capabilities", capabilities()},
+                            {"capabilities", capabilities(Logging::Offered)},
                             {"instructions", kInstructions}};
         add_caching(result, kDiscoveryLifetime, "public");
         return result;
     }
 
     json::object operator()(const Handshake& handshake) const {
-        return {{"protocolVersion", name_of(handshake.revision)},
-                {"capabilities", capabilities()},
-                {"serverInfo", server_info(handshake.revision, identity_)},
-                {"instructions", kInstructions}};
+        return {
+            {"protocolVersion", name_of(handshake.revision)},
+            {"capabilities", capabilities(handshake.logging ? Logging::Offered : Logging::Absent)},
+            {"serverInfo", server_info(handshake.revision, identity_)},
+            {"instructions", kInstructions}};
     }
 
     json::object operator()(const Acknowledgement& /*acknowledgement*/) const { return {}; }

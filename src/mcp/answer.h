@@ -25,6 +25,7 @@ struct Discovery {};
 
 struct Handshake {
     Revision revision = kNewestLegacyRevision;
+    bool logging = false;  // whether the client may set a log level
 };
 
 struct Acknowledgement {};

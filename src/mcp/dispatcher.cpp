@@ -1,6 +1,7 @@
 #include "mcp/dispatcher.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -14,10 +15,11 @@ Dispatcher::Dispatcher(engine::Executor& executor, Identity identity)
     : executor_(executor), identity_(std::move(identity)), toolbox_(executor) {}
 
 const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) {
-    static constexpr std::array<Entry, 5> kMethods{
+    static constexpr std::array<Entry, 6> kMethods{
         {{"server/discover", Era::Modern, &Dispatcher::discover},
          {"initialize", Era::Legacy, &Dispatcher::initialize},
          {"ping", Era::Legacy, &Dispatcher::ping},
+         {"logging/setLevel", Era::Legacy, &Dispatcher::set_log_level},
          {"tools/list", std::nullopt, &Dispatcher::list_tools},
          {"tools/call", std::nullopt, &Dispatcher::call_tool}}};
     for (const Entry& entry : kMethods) {
@@ -38,12 +40,20 @@ Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
     co_return Reply{.text = result_message(id, *result)};
 }
 
+namespace {
+
+RpcError unknown_method(const Call& call) {
+    return {.code = RpcCode::MethodNotFound,
+            .message = fmt::format("There is no method {} in revision {}.",
+                                   quote(call.message.method), name_of(call.revision))};
+}
+
+}  // namespace
+
 Task<RpcResult<std::string>> Dispatcher::run(Call call, CancellationPtr cancellation) {
     const Entry* entry = find(call.message.method, era_of(call.revision));
     if (entry == nullptr) {
-        co_return rpc_fail(RpcCode::MethodNotFound,
-                           fmt::format("There is no method {} in revision {}.",
-                                       quote(call.message.method), name_of(call.revision)));
+        co_return std::unexpected(unknown_method(call));
     }
     RpcResult<std::string> result =
         co_await (this->*entry->method)(std::move(call), std::move(cancellation));
@@ -66,10 +76,30 @@ Task<RpcResult<std::string>> Dispatcher::initialize(Call call, CancellationPtr /
                                        "example \"{}\".",
                                        name_of(kNewestLegacyRevision)));
     }
-    co_return encoded(Handshake{.revision = negotiate(version->get_string())}, call.revision);
+    co_return encoded(
+        Handshake{.revision = negotiate(version->get_string()), .logging = call.memory != nullptr},
+        call.revision);
 }
 
 Task<RpcResult<std::string>> Dispatcher::ping(Call call, CancellationPtr /*cancellation*/) {
+    co_return encoded(Acknowledgement{}, call.revision);
+}
+
+// Only a connection that lasts can remember the level; elsewhere there is no such capability.
+Task<RpcResult<std::string>> Dispatcher::set_log_level(Call call,
+                                                       CancellationPtr /*cancellation*/) {
+    if (call.memory == nullptr) {
+        co_return std::unexpected(unknown_method(call));
+    }
+    const json::value* level = call.message.params.if_contains("level");
+    const json::string* name = level != nullptr ? level->if_string() : nullptr;
+    const std::optional<Severity> severity = name != nullptr ? parse_severity(*name) : std::nullopt;
+    if (!severity) {
+        co_return rpc_fail(RpcCode::InvalidParams,
+                           fmt::format("logging/setLevel needs params.level, one of {}.",
+                                       fmt::join(kSeverityNames, ", ")));
+    }
+    call.memory->log_level = severity;
     co_return encoded(Acknowledgement{}, call.revision);
 }
 
@@ -106,9 +136,15 @@ Task<RpcResult<std::string>> Dispatcher::call_tool(Call call, CancellationPtr ca
             RpcCode::InvalidParams,
             fmt::format("params.arguments must be an object, not {}.", describe_kind(*given)));
     }
+    RpcResult<NoticeWishes> wishes = read_wishes(call.message.params, call.revision, call.memory);
+    if (!wishes) {
+        co_return std::unexpected(std::move(wishes.error()));
+    }
     ToolCall tool{.name = std::string(name->get_string()),
                   .arguments = std::move(arguments),
-                  .principal = std::move(call.principal)};
+                  .principal = std::move(call.principal),
+                  .wishes = std::move(*wishes),
+                  .notify = std::move(call.notify)};
     RpcResult<Answer> answer = co_await toolbox_.call(std::move(tool), std::move(cancellation));
     if (!answer) {
         co_return std::unexpected(std::move(answer.error()));

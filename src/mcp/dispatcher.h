@@ -43,6 +43,7 @@ class Dispatcher {
     Task<RpcResult<std::string>> discover(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> initialize(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> ping(Call call, engine::CancellationPtr cancellation);
+    Task<RpcResult<std::string>> set_log_level(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> list_tools(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> call_tool(Call call, engine::CancellationPtr cancellation);
 

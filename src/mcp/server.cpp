@@ -1,5 +1,6 @@
 #include "mcp/server.h"
 
+#include "access/event_stream.h"
 #include "mcp/batch.h"
 
 namespace belljar::mcp {
@@ -13,6 +14,10 @@ HttpResponse accepted() { return {.status = 202, .content_type = ""}; }
 
 HttpResponse respond(unsigned status, std::string body) {
     return {.status = status, .body = std::move(body)};
+}
+
+std::string message_event(std::string message) {
+    return access::format_event({.name = "message", .data = std::move(message)});
 }
 
 // Errors of a method are answers like others, except that modern clients read from the status
@@ -37,19 +42,35 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
     }
-    HttpResponse response =
-        co_await serve_call(std::move(std::get<Call>(*post)), std::move(cancellation));
+    access::ResponseStreamPtr stream = access::wants_events(request) ? request.stream : nullptr;
+    HttpResponse response = co_await serve_call(std::move(std::get<Call>(*post)),
+                                                std::move(cancellation), std::move(stream));
     co_return response;
 }
 
-Task<HttpResponse> Server::serve_call(Call call, CancellationPtr cancellation) {
+// The answer is plain JSON, unless there was something to tell before it: then it is the last event
+// of a stream.
+Task<HttpResponse> Server::serve_call(Call call, CancellationPtr cancellation,
+                                      access::ResponseStreamPtr stream) {
     // Without sessions a notification concerns nothing that is kept here: notifications/cancelled
     // cannot be matched to a request, because two clients may use the same id.
     if (call.message.kind == Message::Kind::Notification) {
         co_return accepted();
     }
     const Era era = era_of(call.revision);
+    if (stream) {
+        call.notify = [stream](std::string message) {
+            if (!stream->is_open()) {
+                stream->open(access::event_stream_head());
+            }
+            return stream->offer(message_event(std::move(message)));
+        };
+    }
     Reply reply = co_await dispatcher_.answer(std::move(call), std::move(cancellation));
+    if (stream && stream->is_open()) {
+        stream->put(message_event(std::move(reply.text)));
+        co_return HttpResponse{};
+    }
     co_return respond(status_of(reply, era), std::move(reply.text));
 }
 

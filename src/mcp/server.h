@@ -26,7 +26,8 @@ class Server {
     [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
 
    private:
-    Task<access::HttpResponse> serve_call(Call call, engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> serve_call(Call call, engine::CancellationPtr cancellation,
+                                          access::ResponseStreamPtr stream);
     Task<access::HttpResponse> serve_batch(Batch batch, engine::CancellationPtr cancellation);
     Task<std::optional<std::string>> serve_element(json::value element, std::string principal,
                                                    engine::CancellationPtr cancellation);

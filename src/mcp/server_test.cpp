@@ -238,5 +238,64 @@ TEST_F(ServerTest, HostileTextStaysValidJson) {
     EXPECT_TRUE(parse_json(response.body));
 }
 
+class StreamedAnswerTest : public ServerTest {
+   protected:
+    // What a client that accepts events gets, and the plain answer if there is no stream.
+    std::string call(const std::string& wishes, const std::string& accept) {
+        Headers headers = modern_headers("tools/call", "execute_code");
+        headers.emplace("Content-Type", "application/json");
+        headers.emplace("Accept", accept);
+        std::string body =
+            modern("tools/call", R"("name":"execute_code","arguments":{"code":"1"})");
+        body.insert(body.find(R"("io.modelcontextprotocol/clientCapabilities")"), wishes);
+        plain = run_task(server.handle_post({.method = "POST",
+                                             .path = "/mcp",
+                                             .headers = std::move(headers),
+                                             .body = std::move(body),
+                                             .stream = stream},
+                                            cancellation));
+        return stream->is_open() ? stream->take() : "";
+    }
+
+    access::ResponseStreamPtr stream = std::make_shared<access::ResponseStream>(
+        access::ResponseStream::Reader{.on_open = [] {}, .on_piece = [] {}});
+    access::HttpResponse plain;
+};
+
+constexpr std::string_view kBothForms = "application/json, text/event-stream";
+constexpr std::string_view kWantsLog = R"("io.modelcontextprotocol/logLevel":"info",)";
+
+TEST_F(StreamedAnswerTest, NotificationsComeBeforeTheAnswer) {
+    executor.output = {{engine::OutputStream::Stdout, "hello\n"}};
+    const std::string events = call(std::string(kWantsLog), std::string(kBothForms));
+    EXPECT_TRUE(
+        events.starts_with("event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                           "\"notifications/message\""))
+        << events;
+    const std::size_t answer = events.find("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1");
+    ASSERT_NE(answer, std::string::npos) << events;
+    EXPECT_TRUE(events.ends_with("\n\n"));
+    EXPECT_EQ(events.find("id: "), std::string::npos);
+}
+
+TEST_F(StreamedAnswerTest, AnswerIsPlainIfNothingIsTold) {
+    executor.output = {{engine::OutputStream::Stdout, "hello\n"}};
+    EXPECT_EQ(call("", std::string(kBothForms)), "");
+    EXPECT_TRUE(plain.body.starts_with("{\"jsonrpc\"")) << plain.body;
+    EXPECT_EQ(call(R"("progressToken":7,)", std::string(kBothForms)), "") << "it was short";
+    EXPECT_EQ(call(std::string(kWantsLog), "application/json"), "") << "it takes no events";
+    EXPECT_TRUE(plain.body.starts_with("{\"jsonrpc\"")) << plain.body;
+}
+
+TEST_F(StreamedAnswerTest, WrongWishesAreAnError) {
+    call(R"("progressToken":1.5,)", std::string(kBothForms));
+    EXPECT_NE(plain.body.find("-32602"), std::string::npos);
+}
+
+TEST_F(ServerTest, LevelCannotBeSetWithoutAConnection) {
+    const json::value body = post_json(request("logging/setLevel", R"("level":"info")"));
+    EXPECT_EQ(body.at_pointer("/error/code"), -32601);
+}
+
 }  // namespace
 }  // namespace belljar::mcp

@@ -131,12 +131,25 @@ Task<std::optional<std::string>> StdioSession::handle_request(Message request) {
     }
     const auto cancellation = std::make_shared<Cancellation>();
     const Registration registration(in_flight_, key, cancellation);
-    Call call{.message = std::move(request), .revision = *revision};
+    Call call{.message = std::move(request),
+              .revision = *revision,
+              .notify = notify_for(cancellation),
+              .memory = &memory_};
     Reply reply = co_await server_.dispatcher().answer(std::move(call), cancellation);
     if (cancellation->requested()) {
         co_return std::nullopt;
     }
     co_return std::move(reply.text);
+}
+
+// A request that was cancelled is not spoken of any more.
+Notify StdioSession::notify_for(const CancellationPtr& cancellation) const {
+    if (!notify_) {
+        return nullptr;
+    }
+    return [this, cancellation](std::string message) {
+        return cancellation->requested() || notify_(std::move(message));
+    };
 }
 
 void StdioSession::handle_notification(const Message& notification) {

@@ -17,7 +17,9 @@ namespace belljar::mcp {
 // only, and outlives every coroutine it hands out.
 class StdioSession {
    public:
+    // Notifications go to `notify`, answers come back from handle_line().
     explicit StdioSession(Server& server) : server_(server) {}
+    void on_notification(Notify notify) { notify_ = std::move(notify); }
 
     // The answer line without its newline, or nothing for notifications, blank lines and cancelled
     // requests. May be called again while earlier lines are still being answered.
@@ -39,12 +41,15 @@ class StdioSession {
     Task<std::optional<std::string>> handle_batch(json::array batch);
     Task<std::optional<std::string>> handle_parsed(Message message);
     Task<std::optional<std::string>> handle_request(Message request);
+    [[nodiscard]] Notify notify_for(const engine::CancellationPtr& cancellation) const;
     void handle_notification(const Message& notification);
     [[nodiscard]] std::optional<RpcError> find_in_flight_fault(const std::string& key) const;
     [[nodiscard]] std::optional<json::value> unreadable_id() const;
 
     Server& server_;
     StdioEra era_;
+    ConnectionMemory memory_;
+    Notify notify_;
     InFlight in_flight_;  // by the JSON text of the id, which keeps 1 and "1" apart
 };
 

@@ -156,5 +156,24 @@ TEST_F(StdioSessionTest, RequestsInFlightAreBounded) {
     EXPECT_EQ(answers.size(), 257U);
 }
 
+TEST_F(StdioSessionTest, LogLevelIsRememberedByTheConnection) {
+    std::vector<std::string> told;
+    session.on_notification([&](std::string message) {
+        told.push_back(std::move(message));
+        return true;
+    });
+    executor.output = {{engine::OutputStream::Stdout, "out"},
+                       {engine::OutputStream::Stderr, "err"}};
+    const json::value hello = answer(request("initialize", R"("protocolVersion":"2025-06-18")"));
+    EXPECT_TRUE(hello.at_pointer("/result/capabilities").as_object().contains("logging"));
+    answer(kCall);
+    EXPECT_TRUE(told.empty()) << "nobody has asked";
+    EXPECT_EQ(error(request("logging/setLevel", R"("level":"loud")")), -32602);
+    EXPECT_EQ(error(request("logging/setLevel", R"("level":"warning")")), 0);
+    answer(kCall);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(parse_json(told[0]).value().at_pointer("/params/data/text"), "err");
+}
+
 }  // namespace
 }  // namespace belljar::mcp

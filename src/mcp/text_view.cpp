@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "execution/error_wire.h"
 #include "mcp/revision.h"
 
 namespace belljar::mcp {
@@ -179,6 +180,10 @@ std::string text_view(const RunResult& result) {
     add_truncation(lines, "stderr", result.stderr_stream);
     add_whole_output(lines, result.full_output);
     add_report_notes(lines, result);
+    for (const execution::CappedLimit& limit : result.capped) {
+        lines.add(fmt::format("[capped] {}: {} asked, {} given.", limit.argument, limit.asked,
+                              limit.given));
+    }
     lines.add(status_line(result));
     if (result.session && result.session_id) {
         lines.add(fmt::format("[session {}, cell {}]", *result.session_id, result.session->cell));
@@ -187,6 +192,25 @@ std::string text_view(const RunResult& result) {
         }
     }
     return lines.empty() ? "(no output)" : make_valid_utf8(lines.take());
+}
+
+std::string text_view(const engine::BatchResult& result) {
+    Lines lines;
+    std::size_t number = 0;
+    for (const engine::BatchElement& element : result) {
+        const auto* ran = std::get_if<RunResult>(&element);
+        const auto* error = std::get_if<Error>(&element);
+        const std::string_view state = ran != nullptr     ? execution::name_of(ran->status)
+                                       : error != nullptr ? "refused"
+                                                          : "skipped";
+        lines.add(fmt::format("[{} of {}: {}]", ++number, result.size(), state));
+        if (ran != nullptr) {
+            lines.add(text_view(*ran));
+        } else if (error != nullptr) {
+            lines.add(execution::client_message(*error));
+        }
+    }
+    return make_valid_utf8(lines.take());
 }
 
 std::string text_view(const engine::SandboxInfo& info) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/batch.h"
 #include "engine/executor.h"
 #include "execution/result.h"
 
@@ -10,6 +11,9 @@ namespace belljar::mcp {
 // A run as a model reads it: what the program wrote, then what else is worth knowing, each part on
 // lines of its own. Always valid UTF-8 and never empty.
 [[nodiscard]] std::string text_view(const execution::RunResult& result);
+
+// Many runs, one after the other.
+[[nodiscard]] std::string text_view(const engine::BatchResult& result);
 
 // The installation in a few lines.
 [[nodiscard]] std::string text_view(const engine::SandboxInfo& info);

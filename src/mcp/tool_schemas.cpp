@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/assert.h"
+#include "engine/batch.h"
 
 namespace belljar::mcp {
 namespace {
@@ -16,6 +17,9 @@ constexpr std::string_view kExecuteCodeInput = R"({
     "language": {"type": "string", "default": "python"},
     "timeout": {"type": "number", "exclusiveMinimum": 0},
     "memory_limit": {"type": "string"},
+    "cpu": {"type": "number", "exclusiveMinimum": 0},
+    "processes": {"type": "integer", "minimum": 1},
+    "max_output": {"type": "string"},
     "stdin": {"type": "string", "description": "Text the program reads from standard input."},
     "args": {
       "type": "array",
@@ -153,6 +157,18 @@ constexpr std::string_view kExecuteCodeOutput = R"({
         "required": ["what", "rule", "hint", "source"]
       }
     },
+    "capped": {
+      "type": "object",
+      "description": "Limits of which less was given than asked for, by argument.",
+      "additionalProperties": {
+        "type": "object",
+        "properties": {
+          "asked": {"type": ["number", "string"]},
+          "given": {"type": ["number", "string"]}
+        },
+        "required": ["asked", "given"]
+      }
+    },
     "usage": {
       "type": "object",
       "properties": {
@@ -246,6 +262,58 @@ constexpr std::string_view kManageSessionOutput = R"({
   "required": ["sessions"]
 })";
 
+constexpr std::string_view kExecuteBatchInput = R"({
+  "type": "object",
+  "properties": {
+    "runs": {
+      "type": "array",
+      "minItems": 1,
+      "items": {
+        "type": "object",
+        "description": "The arguments of execute_code, all of which may be given here.",
+        "properties": {"code": {"type": "string"}, "language": {"type": "string"}},
+        "required": ["code"]
+      }
+    },
+    "stop_on_error": {
+      "type": "boolean",
+      "default": false,
+      "description": "Whether to begin nothing more once one has failed."
+    },
+    "parallel": {"type": "integer", "minimum": 1}
+  },
+  "required": ["runs"],
+  "additionalProperties": false
+})";
+
+constexpr std::string_view kExecuteBatchOutput = R"({
+  "type": "object",
+  "properties": {
+    "success": {"type": "boolean", "description": "True if all ran and ended with status ok."},
+    "succeeded": {"type": "integer"},
+    "failed": {"type": "integer", "description": "Ran, but not to a good end."},
+    "refused": {"type": "integer", "description": "Could not be run."},
+    "skipped": {"type": "integer", "description": "Not begun, after one that failed."},
+    "results": {
+      "type": "array",
+      "description": "One for each element of runs, in that order.",
+      "items": {
+        "type": "object",
+        "properties": {
+          "index": {"type": "integer"},
+          "state": {"type": "string", "enum": ["ran", "refused", "skipped"]},
+          "result": {"type": "object", "description": "As execute_code returns it, if it ran."},
+          "error": {"type": "string", "description": "Why it was refused."},
+          "code": {"type": "string"},
+          "retry_after_seconds": {"type": "integer"}
+        },
+        "required": ["index", "state"]
+      }
+    }
+  },
+  "required": ["success", "succeeded", "failed", "refused", "skipped", "results"]
+})";
+
 constexpr std::string_view kSandboxInfoInput =
     R"({"type": "object", "properties": {}, "additionalProperties": false})";
 
@@ -313,7 +381,8 @@ std::string execute_code_description(const engine::SandboxInfo& info) {
         "of a final expression (after =>), figures as pictures, and, if the run failed, the cause "
         "and what to do about "
         "it; the structured result adds exit code, resource use and the isolation that held. "
-        "Limits unless changed per call: {:g} s and {} of memory; output beyond {} per stream is "
+        "Limits unless changed per call: {:g} s and {} of memory (what exceeds the largest "
+        "allowed is lowered, and capped in the result says so); output beyond {} per stream is "
         "cut in the middle. Example: {{\"code\": \"import statistics\\nstatistics.mean([1, 2, "
         "4])\"}}",
         language_names(info), to_seconds(info.default_limits.timeout),
@@ -324,9 +393,8 @@ void describe(json::object& schema, std::string_view property, std::string_view 
     schema.at("properties").as_object().at(property).as_object()["description"] = description;
 }
 
-}  // namespace
-
-ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
+// The arguments of one run, with what this installation allows.
+json::object describe_run(const engine::SandboxInfo& info) {
     json::object input = literal(kExecuteCodeInput);
     describe(input, "language", fmt::format("One of: {}.", language_names(info)));
     describe(input, "timeout",
@@ -337,6 +405,18 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
              fmt::format("A size such as \"64m\" or \"1g\"; \"{}\" by default, at most \"{}\".",
                          format_bytes(info.default_limits.memory),
                          format_bytes(info.maximum_limits.memory)));
+    describe(input, "cpu",
+             fmt::format("Cores that the program keeps when others compete, {:g} by default, at "
+                         "most {:g}; idle cores may be used beyond it.",
+                         info.default_limits.cpu, info.maximum_limits.cpu));
+    describe(input, "processes",
+             fmt::format("Processes and threads alive at once, {} by default, at most {}.",
+                         info.default_limits.processes, info.maximum_limits.processes));
+    describe(input, "max_output",
+             fmt::format("Size of each output stream in the result, such as \"64k\"; \"{}\" by "
+                         "default, at most \"{}\". More is cut in the middle.",
+                         format_bytes(info.default_limits.output),
+                         format_bytes(info.maximum_limits.output)));
     describe(input, "files",
              "Files to put into /workspace, where the program starts: relative path to text, or to "
              "{\"base64\": \"...\"} for binary content.");
@@ -355,16 +435,57 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
     describe(input, "use_container",
              "Changes nothing: every run is kept apart at least as a container would keep it; the "
              "result says how, in isolation.tier.");
+    return input;
+}
+
+json::object describe_batch(const engine::SandboxInfo& info) {
+    json::object input = literal(kExecuteBatchInput);
+    json::object& properties = input.at("properties").as_object();
+    properties.at("runs").as_object()["maxItems"] = engine::kLongestBatch;
+    properties.at("parallel").as_object()["maximum"] = engine::kLongestBatch;
+    describe(input, "parallel",
+             fmt::format("Programs at once; at most {} are, whatever is asked for.",
+                         info.batch_parallel));
+    return input;
+}
+
+json::object running_annotations(std::string_view title) {
+    return {{"title", title},
+            {"readOnlyHint", false},
+            {"destructiveHint", false},
+            {"idempotentHint", false},
+            {"openWorldHint", false}};
+}
+
+}  // namespace
+
+ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
+    constexpr std::string_view kTitle = "Run code in a sandbox";
     return {.name = "execute_code",
-            .title = "Run code in a sandbox",
+            .title = std::string(kTitle),
             .description = execute_code_description(info),
-            .input_schema = std::move(input),
+            .input_schema = describe_run(info),
             .output_schema = literal(kExecuteCodeOutput),
-            .annotations = {{"title", "Run code in a sandbox"},
-                            {"readOnlyHint", false},
-                            {"destructiveHint", false},
-                            {"idempotentHint", false},
-                            {"openWorldHint", false}}};
+            .annotations = running_annotations(kTitle)};
+}
+
+ToolDefinition define_execute_batch(const engine::SandboxInfo& info) {
+    constexpr std::string_view kTitle = "Run many programs in sandboxes";
+    return {.name = "execute_batch",
+            .title = std::string(kTitle),
+            .description = fmt::format(
+                "Runs up to {} programs, each in a fresh sandbox of its own and several at once, "
+                "and returns their results in the order given. Use it in place of many calls of "
+                "execute_code when the programs do not depend on each other: to try variants, to "
+                "check many inputs, to run tests. Each element of runs takes the arguments of "
+                "execute_code. Nothing is shared between them. An element that could not be run "
+                "carries its error in its place; with stop_on_error, those behind the first that "
+                "fails are cancelled or skipped. Example: {{\"runs\": [{{\"code\": \"6*7\"}}, "
+                "{{\"code\": \"print('hi')\"}}]}}",
+                engine::kLongestBatch),
+            .input_schema = describe_batch(info),
+            .output_schema = literal(kExecuteBatchOutput),
+            .annotations = running_annotations(kTitle)};
 }
 
 ToolDefinition define_manage_session() {

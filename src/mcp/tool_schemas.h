@@ -7,6 +7,7 @@ namespace belljar::mcp {
 
 // The tools as clients see them. Languages and limits in the descriptions are this installation's.
 [[nodiscard]] ToolDefinition define_execute_code(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_execute_batch(const engine::SandboxInfo& info);
 [[nodiscard]] ToolDefinition define_manage_session();
 [[nodiscard]] ToolDefinition define_get_sandbox_info();
 

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/asio/this_coro.hpp>
 #include <boost/json/array.hpp>
 
 #include "base/utf8.h"
+#include "engine/batch.h"
 #include "engine/run_arguments.h"
 #include "engine/session_arguments.h"
 #include "execution/error_wire.h"
 #include "mcp/output_content.h"
 #include "mcp/quote.h"
+#include "mcp/run_notices.h"
 #include "mcp/text_view.h"
 #include "mcp/tool_schemas.h"
 #include "outcome/result_json.h"
@@ -65,11 +68,19 @@ RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
         .text = std::move(message), .failed = true, .retry_after = error.retry_after};
 }
 
+// Nothing if nobody wants to hear of it.
+std::shared_ptr<RunNotices> make_notices(const asio::any_io_executor& io, const ToolCall& call) {
+    return call.notify && call.wishes.any()
+               ? std::make_shared<RunNotices>(io, call.wishes, call.notify)
+               : nullptr;
+}
+
 }  // namespace
 
 const Toolbox::Entry* Toolbox::find(std::string_view name) {
-    static constexpr std::array<Entry, 3> kTools{
+    static constexpr std::array<Entry, 4> kTools{
         {{"execute_code", &Toolbox::execute_code},
+         {"execute_batch", &Toolbox::execute_batch},
          {"manage_session", &Toolbox::manage_session},
          {"get_sandbox_info", &Toolbox::get_sandbox_info}}};
     for (const Entry& tool : kTools) {
@@ -81,8 +92,9 @@ const Toolbox::Entry* Toolbox::find(std::string_view name) {
 }
 
 ToolList Toolbox::list() const {
-    return {.tools = {define_execute_code(executor_.info()), define_manage_session(),
-                      define_get_sandbox_info()}};
+    const engine::SandboxInfo info = executor_.info();
+    return {.tools = {define_execute_code(info), define_execute_batch(info),
+                      define_manage_session(), define_get_sandbox_info()}};
 }
 
 Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr cancellation) {
@@ -90,7 +102,8 @@ Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr can
     if (tool == nullptr) {
         co_return rpc_fail(
             RpcCode::InvalidParams,
-            fmt::format("There is no tool {}; the tools are execute_code, manage_session and "
+            fmt::format("There is no tool {}; the tools are execute_code, execute_batch, "
+                        "manage_session and "
                         "get_sandbox_info.",
                         quote(call.name)));
     }
@@ -104,8 +117,15 @@ Task<Result<ToolOutcome>> Toolbox::execute_code(ToolCall call,
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
     const execution::OutputForm form = request.output_form;
-    BJ_CO_TRY(const execution::RunResult result,
-              co_await executor_.execute(std::move(request), std::move(cancellation)));
+    const auto io = co_await asio::this_coro::executor;
+    const std::shared_ptr<RunNotices> notices = make_notices(io, call);
+    Result<execution::RunResult> ended =
+        co_await executor_.execute(std::move(request), std::move(cancellation),
+                                   notices ? notices->watch() : engine::RunWatch{});
+    if (notices) {
+        notices->finish();
+    }
+    BJ_CO_TRY(const execution::RunResult result, std::move(ended));
     co_return ToolOutcome{.text = text_view(result),
                           .more = content_of(result, form),
                           .structured = outcome::to_json(result),
@@ -132,6 +152,28 @@ Task<Result<ToolOutcome>> Toolbox::manage_session(ToolCall call,
     }
     co_return ToolOutcome{.text = text.empty() ? "There are no sessions." : text,
                           .structured = json::object{{"sessions", std::move(sessions)}}};
+}
+
+Task<Result<ToolOutcome>> Toolbox::execute_batch(ToolCall call,
+                                                 engine::CancellationPtr cancellation) {
+    BJ_CO_TRY(engine::Batch batch, engine::parse_batch_arguments(call.arguments));
+    const auto io = co_await asio::this_coro::executor;
+    const std::shared_ptr<RunNotices> notices = make_notices(io, call);
+    std::function<void(std::size_t)> on_progress;
+    if (notices) {
+        on_progress = [notices, total = batch.runs.size()](std::size_t over) {
+            notices->advance(over, total);
+        };
+    }
+    const engine::BatchResult result =
+        co_await engine::run_batch(&executor_, std::move(batch), std::move(call.principal),
+                                   std::move(cancellation), std::move(on_progress));
+    if (notices) {
+        notices->finish();
+    }
+    co_return ToolOutcome{.text = text_view(result),
+                          .structured = engine::to_json(result),
+                          .failed = !engine::succeeded(result)};
 }
 
 Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(ToolCall call,

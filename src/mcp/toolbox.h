@@ -8,6 +8,7 @@
 #include "engine/executor.h"
 #include "mcp/answer.h"
 #include "mcp/json_rpc.h"
+#include "mcp/notice_wishes.h"
 
 namespace belljar::mcp {
 
@@ -15,6 +16,8 @@ struct ToolCall {
     std::string name{};
     json::object arguments{};
     std::string principal{};  // who calls
+    NoticeWishes wishes{};
+    Notify notify{};  // empty: nothing can be told before the end
 };
 
 // The tools and what calling them does. Borrows the executor; used on the I/O thread only.
@@ -37,6 +40,7 @@ class Toolbox {
     static const Entry* find(std::string_view name);
 
     Task<Result<ToolOutcome>> execute_code(ToolCall call, engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> execute_batch(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> manage_session(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> get_sandbox_info(ToolCall call, engine::CancellationPtr cancellation);
 

@@ -67,6 +67,22 @@ TEST_F(ToolboxTest, RunsCode) {
     EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_code")), "");
 }
 
+TEST_F(ToolboxTest, RunsABatch) {
+    executor.result.capped = {{.argument = "timeout", .asked = "600", .given = "300"}};
+    const ToolOutcome run =
+        outcome("execute_batch",
+                R"({"runs":[{"code":"1"},{"code":2},{"code":"3"}],"stop_on_error":false})");
+    EXPECT_TRUE(run.failed);
+    EXPECT_EQ(run.text,
+              "[1 of 3: ok]\nhello\n[capped] timeout: 600 asked, 300 given.\n"
+              "[2 of 3: refused]\n\"code\" must be a string, not an integer\n"
+              "[3 of 3: ok]\nhello\n[capped] timeout: 600 asked, 300 given.");
+    ASSERT_EQ(executor.requests.size(), 2U);
+    EXPECT_EQ(executor.requests[1].principal, "ada");
+    ASSERT_TRUE(run.structured);
+    EXPECT_EQ(schema_fault(*run.structured, output_schema("execute_batch")), "");
+}
+
 TEST_F(ToolboxTest, AFullRecordSatisfiesTheOutputSchema) {
     executor.result.status = execution::Status::Memory;
     executor.result.exit_code = std::nullopt;
@@ -142,7 +158,9 @@ TEST_F(ToolboxTest, UnknownToolsNameTheKnownOnes) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, RpcCode::InvalidParams);
     EXPECT_LT(answer.error().message.size(), 200U);
-    EXPECT_NE(answer.error().message.find("execute_code, manage_session and get_sandbox_info"), std::string::npos);
+    EXPECT_NE(answer.error().message.find(
+                  "execute_code, execute_batch, manage_session and get_sandbox_info"),
+              std::string::npos);
 }
 
 TEST_F(ToolboxTest, DescribesTheSandbox) {

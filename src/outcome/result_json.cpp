@@ -9,6 +9,7 @@
 namespace belljar::outcome {
 namespace {
 
+using execution::CappedLimit;
 using execution::CapturedStream;
 using execution::Denial;
 using execution::GuestError;
@@ -109,6 +110,15 @@ json::array texts(const std::vector<std::string>& items) {
     return array;
 }
 
+json::object to_json(const std::vector<CappedLimit>& capped) {
+    json::object object;
+    for (const CappedLimit& limit : capped) {
+        object[limit.argument] =
+            json::object{{"asked", embedded(limit.asked)}, {"given", embedded(limit.given)}};
+    }
+    return object;
+}
+
 void add_stream(json::object& object, const std::string& name, const CapturedStream& stream) {
     object[name] = text(stream.text);
     object[name + "_truncated"] = stream.truncated;
@@ -159,6 +169,9 @@ json::object to_json(const RunResult& result) {
         object["error"] = to_json(*result.error);
     }
     object["denials"] = list(result.denials);
+    if (!result.capped.empty()) {
+        object["capped"] = to_json(result.capped);
+    }
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);

@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 namespace belljar::policy {
 namespace {
 
-// Less than this cannot hold an interpreter.
+// Less memory than this cannot hold an interpreter. The largest values are those that an operator
+// can allow anywhere: who asks for more has made a mistake, which is no reason to guess.
 constexpr Bytes kSmallestMemory = mebibytes(16);
+constexpr Bytes kLargestMemory = gibibytes(16ULL * 1024);
 constexpr Duration kShortestTimeout = std::chrono::milliseconds(1);
+constexpr Duration kLongestTimeout = std::chrono::hours(24);
+constexpr double kLeastCpu = 0.01;
+constexpr double kMostCpu = 1024;
+constexpr std::uint64_t kMostProcesses = 32'768;
+constexpr Bytes kMostOutput = gibibytes(1);
 
 Result<void> check_code(const Policy& policy, const std::string& code) {
     if (code.size() > policy.code_limit.count) {
@@ -18,25 +28,91 @@ Result<void> check_code(const Policy& policy, const std::string& code) {
     return {};
 }
 
-Result<Duration> allowed_timeout(const Policy& policy, std::optional<Duration> asked) {
-    const Duration timeout = asked.value_or(policy.defaults.timeout);
-    if (timeout < kShortestTimeout || timeout > policy.maximum.timeout) {
-        return fail(ErrorCode::InvalidArgument,
-                    fmt::format("\"timeout\" must be more than 0 and at most {:g} seconds",
-                                to_seconds(policy.maximum.timeout)));
-    }
-    return timeout;
-}
+// How a limit is called and written in a request.
+std::string text_of(Duration value) { return fmt::format("{:g}", to_seconds(value)); }
+std::string text_of(Bytes value) { return fmt::format("\"{}\"", format_bytes(value)); }
+std::string text_of(double value) { return fmt::format("{:g}", value); }
+std::string text_of(std::uint64_t value) { return fmt::format("{}", value); }
 
-Result<Bytes> allowed_memory(const Policy& policy, std::optional<Bytes> asked) {
-    const Bytes memory = asked.value_or(policy.defaults.memory);
-    if (memory < kSmallestMemory || memory > policy.maximum.memory) {
+template <typename T>
+struct Range {
+    T smallest;
+    T largest;
+};
+
+// One argument on its way into the plan.
+template <typename T>
+struct Argument {
+    std::string_view name;
+    std::string_view unit;
+    Range<T> range;
+    std::optional<T> asked;
+    T usual;
+    T maximum;
+};
+
+template <typename T>
+Result<T> allow(const Argument<T>& argument, std::vector<execution::CappedLimit>& capped) {
+    if (!argument.asked) {
+        return argument.usual;
+    }
+    const T& asked = *argument.asked;
+    // Written so that what is no number fits nowhere.
+    const bool fits = asked >= argument.range.smallest && asked <= argument.range.largest;
+    if (!fits) {
         return fail(
             ErrorCode::InvalidArgument,
-            fmt::format("the memory limit must be between {} and {}", format_bytes(kSmallestMemory),
-                        format_bytes(policy.maximum.memory)));
+            fmt::format("\"{}\" must be between {} and {}{}; here a run gets at most {}",
+                        argument.name, text_of(argument.range.smallest),
+                        text_of(argument.range.largest), argument.unit, text_of(argument.maximum)));
     }
-    return memory;
+    if (asked <= argument.maximum) {
+        return asked;
+    }
+    capped.push_back({.argument = std::string(argument.name),
+                      .asked = text_of(asked),
+                      .given = text_of(argument.maximum)});
+    return argument.maximum;
+}
+
+Result<void> decide_limits(const Policy& policy, const execution::RunRequest& request,
+                           execution::RunPlan& plan) {
+    const execution::Limits& usual = policy.defaults;
+    const execution::Limits& maximum = policy.maximum;
+    BJ_TRY(plan.limits.timeout, allow<Duration>({"timeout",
+                                                 " seconds",
+                                                 {kShortestTimeout, kLongestTimeout},
+                                                 request.timeout,
+                                                 usual.timeout,
+                                                 maximum.timeout},
+                                                plan.capped));
+    BJ_TRY(plan.limits.memory, allow<Bytes>({"memory_limit",
+                                             "",
+                                             {kSmallestMemory, kLargestMemory},
+                                             request.memory,
+                                             usual.memory,
+                                             maximum.memory},
+                                            plan.capped));
+    BJ_TRY(
+        plan.limits.cpu,
+        allow<double>({"cpu", " cores", {kLeastCpu, kMostCpu}, request.cpu, usual.cpu, maximum.cpu},
+                      plan.capped));
+    BJ_TRY(const std::uint64_t processes, allow<std::uint64_t>({"processes",
+                                                                "",
+                                                                {1, kMostProcesses},
+                                                                request.processes,
+                                                                usual.processes,
+                                                                maximum.processes},
+                                                               plan.capped));
+    plan.limits.processes = static_cast<std::uint32_t>(processes);
+    BJ_TRY(plan.limits.output, allow<Bytes>({"max_output",
+                                             "",
+                                             {Bytes{1}, kMostOutput},
+                                             request.output,
+                                             usual.output,
+                                             maximum.output},
+                                            plan.capped));
+    return {};
 }
 
 }  // namespace
@@ -55,6 +131,11 @@ Policy policy_from(const config::LimitSettings& limits) {
     policy.maximum = policy.defaults;
     policy.maximum.timeout = limits.max_timeout;
     policy.maximum.memory = limits.max_memory;
+    policy.maximum.cpu = std::max(limits.max_cpu, limits.cpu);
+    policy.maximum.processes = std::max(limits.max_processes, limits.processes);
+    // More would never be there to be shown: the run is ended before.
+    policy.maximum.output =
+        std::max(std::min(limits.max_output, limits.output_flood), limits.output);
     policy.code_limit = limits.code;
     return policy;
 }
@@ -62,8 +143,7 @@ Policy policy_from(const config::LimitSettings& limits) {
 Result<execution::RunPlan> decide(const Policy& policy, execution::RunRequest request) {
     BJ_TRY_VOID(check_code(policy, request.code));
     execution::RunPlan plan{.limits = policy.defaults};
-    BJ_TRY(plan.limits.timeout, allowed_timeout(policy, request.timeout));
-    BJ_TRY(plan.limits.memory, allowed_memory(policy, request.memory));
+    BJ_TRY_VOID(decide_limits(policy, request, plan));
     plan.request = std::move(request);
     return plan;
 }

@@ -15,7 +15,9 @@ struct Policy {
 
 [[nodiscard]] Policy policy_from(const config::LimitSettings& limits);
 
-// The plan for a request, or the sentence that refuses it. Pure: same input, same answer.
+// The plan for a request, or the sentence that refuses it. A limit beyond what the operator gives is
+// lowered to that, which the plan tells; one that makes no sense anywhere is refused.
+// Pure: same input, same answer.
 [[nodiscard]] Result<execution::RunPlan> decide(const Policy& policy,
                                                 execution::RunRequest request);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace belljar::policy {
 namespace {
 
@@ -53,16 +55,58 @@ TEST(PolicyDecision, AllowsTimeoutsUpToTheMaximum) {
     }
 }
 
-TEST(PolicyDecision, RefusesOtherTimeoutsInWords) {
+TEST(PolicyDecision, RefusesTimeoutsThatMakeNoSenseInWords) {
     for (const Duration timeout :
          {Duration(0), Duration(1), Duration(milliseconds(1)) - nanoseconds(1),
-          Duration(seconds(-1)), Duration(seconds(300)) + nanoseconds(1), Duration::max(),
+          Duration(seconds(-1)), Duration(seconds(86'400)) + nanoseconds(1), Duration::max(),
           Duration::min()}) {
         const Result<RunPlan> plan = decide_with({.timeout = timeout});
         ASSERT_FALSE(plan) << timeout.count();
         EXPECT_EQ(plan.error().code, ErrorCode::InvalidArgument);
-        EXPECT_NE(plan.error().message.find("\"timeout\""), std::string::npos);
-        EXPECT_NE(plan.error().message.find("300"), std::string::npos);
+        EXPECT_EQ(plan.error().message,
+                  "\"timeout\" must be between 0.001 and 86400 seconds; here a run gets at most "
+                  "300");
+    }
+}
+
+TEST(PolicyDecision, LowersWhatIsBeyondTheMaximumAndSaysSo) {
+    const RunPlan plan = decide_with({.timeout = seconds(600),
+                                      .memory = gibibytes(8),
+                                      .cpu = 16.0,
+                                      .processes = 1000,
+                                      .output = mebibytes(100)})
+                             .value();
+    EXPECT_EQ(plan.limits.timeout, seconds(300));
+    EXPECT_EQ(plan.limits.memory, gibibytes(4));
+    EXPECT_EQ(plan.limits.cpu, 2.0);
+    EXPECT_EQ(plan.limits.processes, 256U);
+    EXPECT_EQ(plan.limits.output, mebibytes(8));
+    const std::vector<execution::CappedLimit> expected{
+        {.argument = "timeout", .asked = "600", .given = "300"},
+        {.argument = "memory_limit", .asked = "\"8g\"", .given = "\"4g\""},
+        {.argument = "cpu", .asked = "16", .given = "2"},
+        {.argument = "processes", .asked = "1000", .given = "256"},
+        {.argument = "max_output", .asked = "\"100m\"", .given = "\"8m\""}};
+    EXPECT_EQ(plan.capped, expected);
+}
+
+TEST(PolicyDecision, GivesWhatIsAskedWithinTheMaximum) {
+    const RunPlan plan = decide_with({.cpu = 0.25, .processes = 7, .output = Bytes{100}}).value();
+    EXPECT_EQ(plan.limits.cpu, 0.25);
+    EXPECT_EQ(plan.limits.processes, 7U);
+    EXPECT_EQ(plan.limits.output, Bytes{100});
+    EXPECT_TRUE(plan.capped.empty());
+}
+
+TEST(PolicyDecision, RefusesOtherLimitsThatMakeNoSense) {
+    for (const double cpu : {0.0, -1.0, 0.001, 1025.0, std::nan(""), 1e308}) {
+        EXPECT_FALSE(decide_with({.cpu = cpu})) << cpu;
+    }
+    for (const std::uint64_t processes : {0ULL, 32'769ULL, ~0ULL}) {
+        EXPECT_FALSE(decide_with({.processes = processes})) << processes;
+    }
+    for (const Bytes output : {Bytes{0}, Bytes{gibibytes(1).count + 1}, Bytes{UINT64_MAX}}) {
+        EXPECT_FALSE(decide_with({.output = output})) << output.count;
     }
 }
 
@@ -74,7 +118,7 @@ TEST(PolicyDecision, AllowsMemoryBetweenTheSmallestAndTheMaximum) {
 
 TEST(PolicyDecision, RefusesOtherMemoryInWords) {
     for (const Bytes memory : {Bytes{0}, Bytes{1}, Bytes{mebibytes(16).count - 1},
-                               Bytes{gibibytes(4).count + 1}, Bytes{UINT64_MAX}}) {
+                               Bytes{gibibytes(16 * 1024).count + 1}, Bytes{UINT64_MAX}}) {
         const Result<RunPlan> plan = decide_with({.memory = memory});
         ASSERT_FALSE(plan) << memory.count;
         EXPECT_EQ(plan.error().code, ErrorCode::InvalidArgument);
@@ -108,6 +152,7 @@ TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
                                          .memory = mebibytes(32),
                                          .max_memory = mebibytes(64),
                                          .cpu = 2.0,
+                                         .max_cpu = 1.0,
                                          .processes = 5,
                                          .output = kibibytes(1),
                                          .output_file = kibibytes(3),
@@ -127,8 +172,10 @@ TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
     EXPECT_EQ(plan.limits.tmp, mebibytes(3));
     EXPECT_EQ(plan.limits.workspace, mebibytes(4));
     EXPECT_TRUE(decide(policy, {.timeout = seconds(2), .memory = mebibytes(64)}));
-    EXPECT_FALSE(decide(policy, {.timeout = seconds(3)}));
-    EXPECT_FALSE(decide(policy, {.memory = mebibytes(65)}));
+    EXPECT_EQ(decide(policy, {.timeout = seconds(3)}).value().limits.timeout, seconds(2));
+    EXPECT_EQ(decide(policy, {.memory = mebibytes(65)}).value().limits.memory, mebibytes(64));
+    EXPECT_EQ(decide(policy, {.cpu = 3.0}).value().limits.cpu, 2.0) << "not below the default";
+    EXPECT_EQ(decide(policy, {.output = mebibytes(1)}).value().limits.output, kibibytes(2));
     EXPECT_FALSE(decide(policy, {.code = "0123456789a"}));
 }
 

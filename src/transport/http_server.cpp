@@ -11,11 +11,13 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cerrno>
 
 #include "access/gate.h"
 
@@ -83,6 +85,13 @@ Response to_response(HttpResponse answer, Connectivity connectivity) {
     return response;
 }
 
+// Closed or reset. A client that sends more already is still there.
+bool has_hung_up(int socket) {
+    char next = 0;
+    const ssize_t count = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 // What to say to a request that could not even be read; nothing if there is nobody to say it to.
 std::optional<HttpResponse> refusal_of(const beast::error_code& error, Bytes body_limit) {
     if (error == http::error::end_of_stream || error == beast::error::timeout ||
@@ -106,7 +115,10 @@ std::optional<HttpResponse> refusal_of(const beast::error_code& error, Bytes bod
 class HttpServer::Connection {
    public:
     Connection(HttpServer& server, tcp::socket socket)
-        : server_(server), stream_(std::move(socket)) {
+        : server_(server),
+          stream_(std::move(socket)),
+          piece_(stream_.get_executor()),
+          written_(stream_.get_executor()) {
         server_.open_.insert(this);
     }
     Connection(const Connection&) = delete;
@@ -158,6 +170,10 @@ class HttpServer::Connection {
         request.body = std::move(parser_->get().body());
         HttpResponse answer = co_await handle(std::move(request));
         const Connectivity connectivity = server_.stopping_ ? Connectivity::Close : wanted;
+        if (answer_stream_->is_open()) {
+            const Connectivity after = co_await end_stream(connectivity);
+            co_return after;
+        }
         const Connectivity after = co_await write(std::move(answer), connectivity, verb);
         co_return after;
     }
@@ -209,10 +225,14 @@ class HttpServer::Connection {
         stream_.expires_never();
         running_ = std::make_shared<engine::Cancellation>();
         watch_for_hang_up();
+        answer_stream_ = std::make_shared<access::ResponseStream>(access::ResponseStream::Reader{
+            .on_open = [this] { begin_stream(); }, .on_piece = [this] { piece_.cancel(); }});
+        request.stream = answer_stream_;
         HttpResponse response = co_await answer(std::move(request));
         running_ = nullptr;
-        beast::error_code ignored;
-        stream_.socket().cancel(ignored);  // the watch
+        if (!answer_stream_->is_open()) {
+            end_watch();
+        }
         co_return response;
     }
 
@@ -236,11 +256,17 @@ class HttpServer::Connection {
             [watched = std::weak_ptr(running_),
              socket = stream_.socket().native_handle()](const beast::error_code& error) {
                 const engine::CancellationPtr running = watched.lock();
-                char next = 0;
-                if (!error && running && ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+                if (!error && running && has_hung_up(socket)) {
                     running->request();
                 }
             });
+    }
+
+    // Also whatever else is under way with the socket.
+    void end_watch() {
+        answer_stream_->detach();
+        beast::error_code ignored;
+        stream_.socket().cancel(ignored);
     }
 
     Task<Connectivity> write(HttpResponse answer, Connectivity connectivity, http::verb verb) {
@@ -288,12 +314,119 @@ class HttpServer::Connection {
         co_return error ? Connectivity::Close : connectivity;
     }
 
+    void begin_stream() {
+        writing_ = Writing::Open;
+        server_.writers_.spawn("stream", write_stream());
+    }
+
+    // Whatever goes wrong, whoever waits for the end of the stream is told.
+    Task<void> write_stream() {
+        beast::error_code error = asio::error::fault;
+        try {
+            error = co_await write_pieces(answer_stream_);
+        } catch (const std::exception& failure) {
+            server_.log_.error("a stream could not be sent", {{"reason", failure.what()}});
+        }
+        if (error && running_) {
+            const engine::CancellationPtr running = running_;
+            running->request();
+        }
+        writing_ = error ? Writing::Failed : Writing::Done;
+        written_.cancel();
+    }
+
+    // Sends what the handler puts into its stream, until the handler has ended and all is sent. A
+    // client that takes nothing is waited for as long as its request runs.
+    Task<beast::error_code> write_pieces(access::ResponseStreamPtr source) {
+        chunked_ = parser_->get().version() >= kHttp11;
+        beast::error_code error = co_await write_stream_head(source->head());
+        while (!error && (writing_ == Writing::Open || !source->empty())) {
+            if (source->empty()) {
+                co_await await_piece();
+            }
+            const bool silent = source->empty() && writing_ == Writing::Open;
+            std::string piece = silent ? source->head().keep_alive : source->take();
+            error = co_await write_piece(std::move(piece));
+        }
+        if (!error && chunked_) {
+            co_await asio::async_write(stream_, http::make_chunk_last(),
+                                       asio::redirect_error(asio::use_awaitable, error));
+        }
+        co_return error;
+    }
+
+    // Until there is something to send or nothing more will come, but not for longer than silence
+    // may last.
+    Task<void> await_piece() {
+        beast::error_code ignored;
+        piece_.expires_after(server_.options_.keep_alive);
+        co_await piece_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+
+    Task<beast::error_code> write_stream_head(access::StreamHead stream_head) {
+        const HttpResponse answer{.content_type = stream_head.content_type,
+                                  .headers = std::move(stream_head.headers)};
+        auto head = begin_response<http::empty_body>(
+            answer, chunked_ ? Connectivity::KeepAlive : Connectivity::Close);
+        head.set(http::field::content_type, answer.content_type);
+        head.chunked(chunked_);
+        http::response_serializer<http::empty_body> serializer(head);
+        beast::error_code error;
+        co_await http::async_write_header(stream_, serializer,
+                                          asio::redirect_error(asio::use_awaitable, error));
+        co_return error;
+    }
+
+    Task<beast::error_code> write_piece(std::string piece) {
+        beast::error_code error;
+        if (piece.empty()) {
+            co_return error;  // an empty chunk would be the last one
+        }
+        if (chunked_) {
+            co_await asio::async_write(stream_, http::make_chunk(asio::buffer(piece)),
+                                       asio::redirect_error(asio::use_awaitable, error));
+        } else {
+            co_await asio::async_write(stream_, asio::buffer(piece),
+                                       asio::redirect_error(asio::use_awaitable, error));
+        }
+        sent_ += piece.size();
+        co_return error;
+    }
+
+    // Once the handler has ended, the client has the usual time for each part of the rest.
+    Task<Connectivity> end_stream(Connectivity connectivity) {
+        if (writing_ == Writing::Open) {
+            writing_ = Writing::Ending;
+            piece_.cancel();
+        }
+        while (writing_ == Writing::Ending) {
+            const std::uint64_t sent = sent_;
+            beast::error_code ignored;
+            written_.expires_after(kWriteTime);
+            co_await written_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+            if (writing_ == Writing::Ending && sent == sent_) {
+                stream_.socket().cancel(ignored);
+            }
+        }
+        end_watch();
+        co_return writing_ == Writing::Done&& chunked_ ? connectivity : Connectivity::Close;
+    }
+
+    enum class Writing { Open, Ending, Done, Failed };
+
     HttpServer& server_;
     beast::tcp_stream stream_;
     beast::flat_buffer buffer_;
     std::optional<Parser> parser_;
     bool unread_ = false;  // the client may still be sending
     engine::CancellationPtr running_;
+
+    access::ResponseStreamPtr answer_stream_;
+    Writing writing_ = Writing::Done;
+    bool chunked_ = true;
+    std::uint64_t sent_ = 0;      // of streams
+    asio::steady_timer piece_;    // until there is something to send
+    asio::steady_timer written_;  // until a stream is sent to its end
 };
 
 Result<tcp::acceptor> HttpServer::listen(const asio::any_io_executor& executor,
@@ -340,7 +473,8 @@ HttpServer::HttpServer(tcp::acceptor acceptor, Handler handler, Options options,
       handler_(std::move(handler)),
       options_(options),
       log_(log),
-      connections_(acceptor_.get_executor(), log) {}
+      connections_(acceptor_.get_executor(), log),
+      writers_(acceptor_.get_executor(), log) {}
 
 Task<void> HttpServer::run() {
     asio::steady_timer pause(acceptor_.get_executor());

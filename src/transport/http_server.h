@@ -21,6 +21,7 @@ namespace belljar::transport {
 
 // HTTP/1.1 on one I/O thread. Bounded everywhere: connections, header and body sizes, and the time
 // each part of a request may take. A client that hangs up cancels the request it was waiting for.
+// A client that reads a stream slowly delays nobody but itself.
 class HttpServer {
    public:
     using Handler =
@@ -33,6 +34,7 @@ class HttpServer {
         Bytes body_limit = mebibytes(16);
         std::size_t connections = 1024;
         Precheck precheck{};
+        Duration keep_alive = std::chrono::seconds(15);  // of silence in a stream at most
     };
 
     // Binds at once, so that a privileged port can be had before privileges are dropped. Conflict
@@ -59,6 +61,7 @@ class HttpServer {
     Options options_;
     const Log& log_;
     TaskGroup connections_;
+    TaskGroup writers_;  // of streams; each is awaited by its connection
     std::set<Connection*> open_;
     bool stopping_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -72,6 +73,15 @@ class Client {
                          .keeps_alive = keeps_alive};
     }
 
+    // Empty at the end.
+    Task<std::string> read_some() {
+        std::array<char, 64 * 1024> bytes{};
+        error_code error;
+        const std::size_t count = co_await socket_.async_read_some(
+            asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+        co_return std::string(bytes.data(), error ? 0 : count);
+    }
+
     void close() { socket_.close(); }
 
    private:
@@ -126,6 +136,37 @@ class HttpServerTest : public testing::Test {
             throw std::runtime_error("broken");
         }
         co_return HttpResponse{};
+    }
+
+    // Sends pieces and then waits for its end.
+    Task<HttpResponse> stream(HttpRequest request, engine::CancellationPtr cancellation) {
+        request.stream->open({.content_type = "text/plain", .keep_alive = "."});
+        stream_ = request.stream;
+        HttpResponse ignored = co_await wait_for_cancellation(std::move(cancellation));
+        co_return ignored;
+    }
+
+    void start_streaming(HttpServer::Options options = {}) {
+        start(
+            [this](HttpRequest request, engine::CancellationPtr cancellation) {
+                cancellation_ = cancellation;
+                return stream(std::move(request), std::move(cancellation));
+            },
+            options);
+    }
+
+    // Everything that comes until `end` is at its end.
+    std::string read_to(Client& client, std::string_view end) {
+        std::string text;
+        while (!text.ends_with(end)) {
+            const std::string more = run(client.read_some());
+            if (more.empty()) {
+                ADD_FAILURE() << "the connection ended after " << text;
+                return text;
+            }
+            text += more;
+        }
+        return text;
     }
 
     template <typename T>
@@ -197,6 +238,8 @@ class HttpServerTest : public testing::Test {
     int waiting = 0;
     int cancelled = 0;
     bool has_thrown = false;
+    access::ResponseStreamPtr stream_;
+    engine::CancellationPtr cancellation_;
 };
 
 const std::string kGet = "GET /path?a=b&c HTTP/1.1\r\nHost: localhost\r\nX-Own: 1\r\n\r\n";
@@ -547,6 +590,89 @@ TEST_F(HttpServerTest, ListenRefusesAnAddressInUse) {
 TEST_F(HttpServerTest, ListenRefusesAnAddressOfAnotherHost) {
     EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "203.0.113.1", .port = 0}));
     EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "no such host", .port = 0}));
+}
+
+TEST_F(HttpServerTest, StreamsPiecesAsTheyCome) {
+    start_streaming();
+    const auto client = connect();
+    run(client->send(post("")));
+    const std::string head = read_to(*client, "\r\n\r\n");
+    EXPECT_TRUE(head.starts_with("HTTP/1.1 200 OK\r\n")) << head;
+    EXPECT_NE(head.find("Transfer-Encoding: chunked\r\n"), std::string::npos);
+    EXPECT_NE(head.find("Content-Type: text/plain\r\n"), std::string::npos);
+    for (const std::string& piece : {"one", "two"}) {
+        EXPECT_TRUE(stream_->offer(piece));
+        EXPECT_EQ(read_to(*client, piece + "\r\n"), "3\r\n" + piece + "\r\n");
+    }
+    stream_->put("last");
+    cancellation_->request();
+    EXPECT_EQ(read_to(*client, "0\r\n\r\n"), "4\r\nlast\r\n0\r\n\r\n");
+    run(client->send(post("")));
+    EXPECT_TRUE(read_to(*client, "\r\n\r\n").starts_with("HTTP/1.1 200 OK"))
+        << "the connection is kept";
+}
+
+TEST_F(HttpServerTest, StreamWithoutPiecesIsEmpty) {
+    start_streaming();
+    const auto client = connect();
+    run(client->send(post("")));
+    read_to(*client, "\r\n\r\n");
+    cancellation_->request();
+    EXPECT_EQ(read_to(*client, "0\r\n\r\n"), "0\r\n\r\n");
+}
+
+TEST_F(HttpServerTest, StreamToAnOldClientEndsWithTheConnection) {
+    start_streaming();
+    const auto client = connect();
+    run(client->send("POST /p HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"));
+    const std::string head = read_to(*client, "\r\n\r\n");
+    EXPECT_EQ(head.find("chunked"), std::string::npos);
+    EXPECT_NE(head.find("Connection: close\r\n"), std::string::npos);
+    stream_->put("piece");
+    EXPECT_EQ(read_to(*client, "piece"), "piece");
+    cancellation_->request();
+    EXPECT_EQ(run(client->read_some()), "");
+}
+
+TEST_F(HttpServerTest, SilentStreamIsKeptAlive) {
+    start_streaming({.keep_alive = std::chrono::milliseconds(10)});
+    const auto client = connect();
+    run(client->send(post("")));
+    read_to(*client, "\r\n\r\n");
+    EXPECT_EQ(read_to(*client, ".\r\n").substr(0, 6), "1\r\n.\r\n");
+}
+
+TEST_F(HttpServerTest, ClientThatLeavesAStreamCancels) {
+    start_streaming();
+    auto client = connect();
+    run(client->send(post("")));
+    read_to(*client, "\r\n\r\n");
+    client->close();
+    run_until([&] { return cancelled == 1; });
+}
+
+TEST_F(HttpServerTest, ClientThatReadsNothingFillsItsQueueAndNoMore) {
+    start_streaming();
+    const auto client = connect();
+    run(client->send(post("")));
+    run_until([&] { return stream_ != nullptr; });
+    const std::string piece(64 * 1024, 'x');
+    std::size_t offered = 0;
+    run_until([&] {
+        offered += piece.size();
+        return !stream_->offer(piece) || offered > 64U * 1024 * 1024;
+    });
+    EXPECT_LT(offered, 64U * 1024 * 1024);
+    EXPECT_EQ(waiting, 1) << "the handler goes on";
+}
+
+TEST_F(HttpServerTest, StopEndsStreams) {
+    start_streaming();
+    const auto client = connect();
+    run(client->send(post("")));
+    read_to(*client, "\r\n\r\n");
+    stop();
+    EXPECT_EQ(cancelled, 1);
 }
 
 }  // namespace

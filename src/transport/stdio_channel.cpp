@@ -4,7 +4,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
 namespace belljar::transport {
@@ -14,7 +18,13 @@ constexpr std::size_t kChunk = 64 * 1024;
 constexpr auto kFarewellTime = std::chrono::seconds(5);
 
 // A reader that takes nothing for this long is taken for gone.
-constexpr int kWriteMilliseconds = 60'000;
+constexpr auto kWriteTime = std::chrono::seconds(60);
+
+// A pipe that is ready takes this much without making the writer wait.
+constexpr std::size_t kWriteChunk = 4096;
+
+// Of answers that wait, beyond which no more requests are read.
+constexpr std::size_t kMostWaiting = 1024 * 1024;
 
 Fd duplicate(int number) { return Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
 
@@ -27,10 +37,16 @@ StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::StdioSess
       input_(duplicate(STDIN_FILENO)),
       output_(duplicate(STDOUT_FILENO)),
       readable_(Readiness::create(executor, input_)),
-      requests_(executor, log) {}
+      writable_(Readiness::create(executor, output_, Readiness::For::Writing)),
+      requests_(executor, log),
+      writers_(executor, log),
+      room_(executor) {
+    session_.on_notification([this](const std::string& line) { return offer_line(line); });
+}
 
 Task<void> StdioChannel::run() {
     while (!stopped_) {
+        co_await await_room();
         const bool more = co_await read_more();
         if (!more && !buffer_.empty()) {
             buffer_ += '\n';  // a last line without its newline counts too
@@ -45,6 +61,7 @@ Task<void> StdioChannel::run() {
     co_await requests_.wait(Clock::now() + (stopped_ ? Duration{} : Duration(kFarewellTime)));
     session_.cancel_all();
     co_await requests_.wait(Clock::now() + kFarewellTime);
+    co_await writers_.wait(Clock::now() + kWriteTime);
 }
 
 void StdioChannel::stop() {
@@ -52,6 +69,10 @@ void StdioChannel::stop() {
     if (readable_) {
         readable_->cancel();
     }
+    if (writable_) {
+        writable_->cancel();
+    }
+    room_.cancel();
     session_.cancel_all();
 }
 
@@ -95,25 +116,77 @@ void StdioChannel::take_lines() {
 Task<void> StdioChannel::answer(std::string line) {
     std::optional<std::string> text = co_await session_.handle_line(std::move(line));
     if (text) {
-        write_line(std::move(*text));
+        write_line(*text);
     }
 }
 
-// Blocks the one client there is until it has taken its answer, but not for ever.
-void StdioChannel::write_line(std::string line) {
-    line += '\n';
-    std::string_view rest = line;
-    while (!rest.empty() && !stopped_) {
-        const ssize_t written = ::write(output_.get(), rest.data(), rest.size());
-        if (written >= 0) {
-            rest.remove_prefix(static_cast<std::size_t>(written));
-            continue;
-        }
+void StdioChannel::write_line(const std::string& line) {
+    outgoing_ += line;
+    outgoing_ += '\n';
+    write_what_fits();
+    if (!outgoing_.empty() && writers_.running() == 0 && !stopped_) {
+        writers_.spawn("writer", write_rest());
+    }
+}
+
+bool StdioChannel::offer_line(const std::string& line) {
+    if (outgoing_.size() + line.size() > options_.notification_limit.count) {
+        return false;
+    }
+    write_line(line);
+    return true;
+}
+
+// Never waits: the descriptor may be a blocking one, but it is asked before each piece.
+void StdioChannel::write_what_fits() {
+    std::size_t written = 0;
+    while (written < outgoing_.size() && !stopped_) {
         pollfd entry{.fd = output_.get(), .events = POLLOUT, .revents = 0};
-        const bool can_wait = errno == EAGAIN && ::poll(&entry, 1, kWriteMilliseconds) == 1;
-        if (!can_wait && errno != EINTR) {
+        if (::poll(&entry, 1, 0) != 1) {
+            break;
+        }
+        const std::size_t wanted = std::min(outgoing_.size() - written, kWriteChunk);
+        const ssize_t count = ::write(output_.get(), outgoing_.data() + written, wanted);
+        if (count >= 0) {
+            written += static_cast<std::size_t>(count);
+        } else if (errno == EAGAIN || errno == EINTR) {
+            break;
+        } else {
             stop();
         }
+    }
+    outgoing_.erase(0, written);
+    if (outgoing_.size() <= kMostWaiting) {
+        room_.cancel();
+    }
+}
+
+Task<void> StdioChannel::write_rest() {
+    asio::steady_timer alarm(room_.get_executor());
+    while (!outgoing_.empty() && !stopped_) {
+        if (!writable_) {
+            stop();
+            co_return;
+        }
+        alarm.expires_after(kWriteTime);
+        alarm.async_wait([this](const boost::system::error_code& error) {
+            if (!error) {
+                stop();
+            }
+        });
+        const bool ready = co_await writable_->wait();
+        alarm.cancel();
+        if (ready) {
+            write_what_fits();
+        }
+    }
+}
+
+Task<void> StdioChannel::await_room() {
+    while (outgoing_.size() > kMostWaiting && !stopped_) {
+        boost::system::error_code ignored;
+        room_.expires_after(kWriteTime);
+        co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
 }
 

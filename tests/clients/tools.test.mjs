@@ -23,9 +23,10 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
     assert.match(session.client.getInstructions(), /execute_code/);
   });
 
-  check('lists both tools with valid input schemas', async (session) => {
+  check('lists all tools with valid input schemas', async (session) => {
     const tools = await listTools(session);
-    assert.deepEqual(Object.keys(tools).sort(), ['execute_code', 'get_sandbox_info', 'manage_session']);
+    assert.deepEqual(Object.keys(tools).sort(),
+      ['execute_batch', 'execute_code', 'get_sandbox_info', 'manage_session']);
     for (const tool of Object.values(tools)) {
       assert.match(tool.description, /\w+/);
       assert.equal(tool.inputSchema.type, 'object');
@@ -36,9 +37,8 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
 
   check('lists annotations if its revision has them', async (session) => {
     const tools = await listTools(session);
-    for (const [name, readOnly] of [
-      ['execute_code', false], ['manage_session', false], ['get_sandbox_info', true],
-    ]) {
+    for (const [name, readOnly] of [['execute_code', false], ['execute_batch', false],
+      ['manage_session', false], ['get_sandbox_info', true]]) {
       const annotations = tools[name].annotations;
       assert.equal(annotations !== undefined, hasAnnotations);
       assert.equal(annotations?.readOnlyHint, hasAnnotations ? readOnly : undefined);

@@ -31,10 +31,14 @@ def rules(record, source=None):
 # --- limits
 
 BAD_LIMITS = [
-    ("timeout", value) for value in (0, -1, -0.0, 1e-300, 301, 1e308, 10 ** 40, "5", "soon", True,
+    ("timeout", value) for value in (0, -1, -0.0, 1e-300, 86401, 1e308, 10 ** 40, "5", "soon", True,
                                      None, [], {})] + [
     ("memory_limit", value) for value in ("0", "-1", "-1m", "1", "15m", "999t", "9" * 100, "lots",
-                                          "", "256mm", "0x10m", "1e9", " ", 0, -1, 256, True, [])]
+                                          "", "256mm", "0x10m", "1e9", " ", 0, -1, 256, True, [])
+] + [
+    ("cpu", value) for value in (0, -1, -0.0, 1e-300, 1025, 1e308, "1", True, None, [])] + [
+    ("processes", value) for value in (0, -1, 1.5, 32769, 10 ** 40, "8", True, None, {})] + [
+    ("max_output", value) for value in (0, -1, 1.5, "0", "-1", "2g", 10 ** 40, "lots", True, None)]
 BAD_LIMIT_NAMES = [f"{name}={json.dumps(value)[:30]}" for name, value in BAD_LIMITS]
 
 

@@ -143,7 +143,7 @@ def test_flag_wins_over_environment_and_file(own_server, place):
 def test_settings_hold(own_server, place):
     file = write_config(place, '[limits]\nmax_timeout = "2s"\ntimeout = "1s"\noutput = "100"\n')
     server = own_server("--config", file)
-    assert server.request("POST", "/execute", {"code": "1", "timeout": 3}).status == 400
+    assert server.execute("1", timeout=3)["capped"] == {"timeout": {"asked": 3, "given": 2}}
     assert server.execute("while True: pass")["status"] == "timeout"
     record = server.execute("print('x' * 1000)")
     assert record["stdout_truncated"] and len(record["stdout"]) < 200

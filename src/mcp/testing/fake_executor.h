@@ -17,8 +17,17 @@ class FakeExecutor : public engine::Executor {
     enum class Mode { AnswerAtOnce, WaitForCancellation };
 
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
-                                               engine::CancellationPtr cancellation) override {
+                                               engine::CancellationPtr cancellation,
+                                               engine::RunWatch watch) override {
         requests.push_back(std::move(request));
+        if (watch.on_start) {
+            watch.on_start({.execution_id = "run-1", .language = "python"});
+        }
+        for (const auto& [stream, bytes] : output) {
+            if (watch.on_output) {
+                watch.on_output(stream, bytes);
+            }
+        }
         if (mode == Mode::WaitForCancellation) {
             co_await wait(std::move(cancellation));
             co_return execution::RunResult{.status = execution::Status::Cancelled};
@@ -58,6 +67,7 @@ class FakeExecutor : public engine::Executor {
     Result<execution::SessionView> session = execution::SessionView{.session_id = "session-1"};
     std::vector<execution::SessionOrder> orders;
     std::optional<Error> error;
+    std::vector<std::pair<engine::OutputStream, std::string>> output;  // as it comes
     std::vector<execution::RunRequest> requests;
 
    private:
