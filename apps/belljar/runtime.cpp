@@ -125,7 +125,9 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .pool = parts.pool,
                                   .zygotes = parts.zygotes,
                                   .isolation = isolation_,
-                                  .outputs = std::move(parts.outputs)},
+                                  .outputs = std::move(parts.outputs),
+                                  .root = settings.isolation.root,
+                                  .runners_path = settings.runners.path},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

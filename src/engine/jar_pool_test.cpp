@@ -44,7 +44,7 @@ class JarPoolTest : public testing::Test {
         pool.emplace(context.get_executor(), link,
                      JarPool::Options{.bounds = bounds, .limits = limits, .memory_limit = memory},
                      log);
-        pool->open(runners);
+        pool->serve({runners.find("python")});
         settle();
     }
 
@@ -130,7 +130,8 @@ class JarPoolTest : public testing::Test {
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
     runner::Runners runners = runner::Runners::create().value();
-    const runner::Manifest& python = *runners.find("python");
+    const runner::ManifestPtr python_manifest = runners.find("python");
+    const runner::Manifest& python = *python_manifest;
     execution::Limits limits;
     std::optional<JarPool> pool;
     std::vector<Order> orders;

@@ -173,7 +173,9 @@ std::string text_view(const engine::SandboxInfo& info) {
     lines.add(fmt::format("Belljar {}", info.version));
     lines.add("Languages:");
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
-        lines.add(runner_line(runner));
+        if (runner.usable) {
+            lines.add(runner_line(runner));
+        }
     }
     lines.add(limits_line("Default limits", info.default_limits));
     lines.add(limits_line("Largest limits", info.maximum_limits));

@@ -19,6 +19,9 @@ namespace {
 json::array language_list(const engine::SandboxInfo& info) {
     json::array languages;
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        if (!runner.usable) {
+            continue;
+        }
         languages.push_back({{"language", runner.language},
                              {"aliases", json::array(runner.aliases.begin(), runner.aliases.end())},
                              {"version", make_valid_utf8(runner.version)}});
