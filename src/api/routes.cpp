@@ -6,6 +6,7 @@
 #include "api/metrics.h"
 #include "base/json.h"
 #include "engine/run_arguments.h"
+#include "engine/runners_json.h"
 #include "execution/error_wire.h"
 #include "outcome/result_json.h"
 
@@ -71,6 +72,13 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     if (request.path == "/metrics") {
         co_return is_reading(request) ? metrics() : refuse_method("GET, HEAD");
     }
+    if (request.path == "/v1/runners") {
+        if (!is_reading(request)) {
+            co_return refuse_method("GET, HEAD");
+        }
+        HttpResponse response = co_await runners();
+        co_return response;
+    }
     if (request.path == "/execute") {
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
         co_return response;
@@ -96,6 +104,11 @@ Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr 
     Result<execution::RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
     co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+}
+
+Task<HttpResponse> Routes::runners() {
+    const engine::SandboxInfo info = co_await executor_.survey();
+    co_return make_answer({{"runners", engine::runners_json(info)}});
 }
 
 HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }

@@ -27,6 +27,7 @@ class Routes {
    private:
     Task<access::HttpResponse> execute(access::HttpRequest request,
                                        engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> runners();
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
     [[nodiscard]] access::HttpResponse metrics() const;

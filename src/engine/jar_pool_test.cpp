@@ -7,6 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <csignal>
 
+#include "runner/runners.h"
+
 namespace belljar::engine {
 namespace {
 
@@ -355,6 +357,32 @@ TEST_F(JarPoolTest, ClosingForgetsWhatIsReadyAndMakesNoMore) {
     context.restart();
     context.run_for(seconds(5));
     EXPECT_TRUE(context.stopped()) << "every task has ended";
+}
+
+TEST_F(JarPoolTest, JarsOfALanguageThatIsGoneAreEnded) {
+    open({.ready = 2});
+    ASSERT_TRUE(gets_orders(2));
+    give_signs();
+    fill(2);
+    const auto changed = std::make_shared<const runner::Manifest>(python);
+    pool->serve({changed});
+    settle();
+    EXPECT_EQ(killed.size(), 2U);
+    EXPECT_FALSE(take()) << "they were made of what was in force before";
+    ASSERT_TRUE(gets_orders(4));
+    give_signs();
+    EXPECT_TRUE(pool->take(*changed, limits));
+    pool->serve({});
+    EXPECT_FALSE(pool->take(*changed, limits));
+    EXPECT_TRUE(pool->figures().empty());
+}
+
+TEST_F(JarPoolTest, AJarThatIsBeingMadeForALanguageThatIsGoneIsEnded) {
+    open({.ready = 1});
+    ASSERT_TRUE(gets_orders(1));
+    pool->serve({});
+    give_signs();
+    EXPECT_TRUE(becomes([&] { return killed.size() == 1; }));
 }
 
 }  // namespace

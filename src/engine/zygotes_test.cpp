@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "runner/runners.h"
+
 namespace belljar::engine {
 namespace {
 

@@ -190,4 +190,14 @@ std::string text_view(const engine::SandboxInfo& info) {
     return make_valid_utf8(lines.take());
 }
 
+std::string runners_view(const engine::SandboxInfo& info) {
+    Lines lines;
+    for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        lines.add(runner.usable
+                      ? runner_line(runner)
+                      : fmt::format("- {}: not usable: {}", runner.language, runner.reason));
+    }
+    return make_valid_utf8(lines.take());
+}
+
 }  // namespace belljar::mcp

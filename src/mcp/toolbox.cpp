@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "engine/run_arguments.h"
+#include "engine/runners_json.h"
 #include "execution/error_wire.h"
 #include "mcp/quote.h"
 #include "mcp/text_view.h"
@@ -47,6 +48,15 @@ json::object describe(const engine::SandboxInfo& info) {
     return description;
 }
 
+Result<void> refuse_arguments(const ToolCall& call) {
+    if (call.arguments.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("{} takes no arguments, but {} was given.", call.name,
+                            quote(call.arguments.begin()->key())));
+}
+
 bool is_own_fault(ErrorCode code) {
     return code == ErrorCode::Internal || code == ErrorCode::SystemCall;
 }
@@ -68,8 +78,11 @@ RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
 }  // namespace
 
 const Toolbox::Entry* Toolbox::find(std::string_view name) {
-    static constexpr std::array<Entry, 2> kTools{
+    // Tools of other dialects can always be called, and are listed to nobody.
+    static constexpr std::array<Entry, 4> kTools{
         {{"execute_code", &Toolbox::execute_code},
+         {"list_runners", &Toolbox::list_runners},
+         {"sandbox.list_runners", &Toolbox::list_runners},
          {"get_sandbox_info", &Toolbox::get_sandbox_info}}};
     for (const Entry& tool : kTools) {
         if (tool.name == name) {
@@ -107,14 +120,23 @@ Task<Result<ToolOutcome>> Toolbox::execute_code(ToolCall call,
                           .failed = !result.success()};
 }
 
+Task<Result<ToolOutcome>> Toolbox::list_runners(ToolCall call,
+                                                engine::CancellationPtr /*cancellation*/) {
+    BJ_CO_TRY_VOID(refuse_arguments(call));
+    const engine::SandboxInfo info = co_await executor_.survey();
+    json::array languages = engine::runners_json(info);
+    for (json::value& language : languages) {
+        // In the words of a service that has an image for each language.
+        language.get_object()["image"] = language.at("runner");
+    }
+    co_return ToolOutcome{.text = runners_view(info),
+                          .structured = json::object{{"languages", std::move(languages)}}};
+}
+
 Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(ToolCall call,
                                                     engine::CancellationPtr /*cancellation*/) {
-    if (!call.arguments.empty()) {
-        co_return fail(ErrorCode::InvalidArgument,
-                       fmt::format("get_sandbox_info takes no arguments, but {} was given.",
-                                   quote(call.arguments.begin()->key())));
-    }
-    const engine::SandboxInfo info = executor_.info();
+    BJ_CO_TRY_VOID(refuse_arguments(call));
+    const engine::SandboxInfo info = co_await executor_.survey();
     co_return ToolOutcome{.text = text_view(info), .structured = describe(info)};
 }
 

@@ -37,6 +37,7 @@ class Toolbox {
     static const Entry* find(std::string_view name);
 
     Task<Result<ToolOutcome>> execute_code(ToolCall call, engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> list_runners(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> get_sandbox_info(ToolCall call, engine::CancellationPtr cancellation);
 
     engine::Executor& executor_;

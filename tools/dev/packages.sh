@@ -16,7 +16,7 @@ packages_of() {
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
                 "golang-github-containers-common python3-numpy python3-pandas erofs-utils" \
-                "e2fsprogs $(node_packages)"
+                "e2fsprogs gcc g++ perl ruby lua5.4 php-cli mawk $(node_packages)"
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
