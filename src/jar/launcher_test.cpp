@@ -41,6 +41,10 @@ class LauncherTest : public testing::Test {
     Ended launch(const std::string& request, WorkspaceKind kind = WorkspaceKind::Memory) {
         Pipe input = make_pipe().value();
         std::array<Pipe, 3> outputs{make_pipe().value(), make_pipe().value(), make_pipe().value()};
+        for (const Pipe& pipe : outputs) {
+            // They are read one after the other.
+            EXPECT_GE(::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, 1 << 20), 1 << 20);
+        }
         EXPECT_TRUE(write_all(input.write_end, request));
         input.write_end.reset();
         const pid_t child = ::fork();

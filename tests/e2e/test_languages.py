@@ -31,7 +31,7 @@ ECHO = {
     "bash": 'printf "[%s]" "$@"; echo; echo "${GREETING-none}"; cat; cat data/in.txt\n'
             "echo to stderr >&2; exit 7",
     "perl": 'print "[$_]" for @ARGV; print "\\n", $ENV{GREETING} // "none", "\\n";\n'
-            'print <STDIN>; open my $f, "<", "data/in.txt" and print <$f>;\n'
+            'print <STDIN>; open(F, "<", "data/in.txt"); print <F>;\n'
             'print STDERR "to stderr\\n"; exit 7',
     "ruby": 'print ARGV.map { |word| "[#{word}]" }.join, "\\n"\n'
             'puts ENV.fetch("GREETING", "none")\nprint STDIN.read\n'
