@@ -151,7 +151,9 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .outputs = std::move(parts.outputs),
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
-                                  .batch_parallel = batch_parallel(settings.limits)},
+                                  .batch_parallel = batch_parallel(settings.limits),
+                                  .root = settings.isolation.root,
+                                  .runners_path = settings.runners.path},
           log_)) {}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.

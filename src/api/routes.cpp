@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "engine/batch.h"
 #include "engine/run_arguments.h"
+#include "engine/runners_json.h"
 #include "outcome/result_json.h"
 
 namespace belljar::api {
@@ -78,6 +79,13 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     }
     if (request.path == "/metrics") {
         co_return is_reading(request) ? metrics() : refuse_method("GET, HEAD");
+    }
+    if (request.path == "/v1/runners") {
+        if (!is_reading(request)) {
+            co_return refuse_method("GET, HEAD");
+        }
+        HttpResponse response = co_await runners();
+        co_return response;
     }
     if (request.path == "/execute" || request.path == "/v1/runs") {
         HttpResponse response = co_await execute(std::move(request), std::move(cancellation));
@@ -151,6 +159,11 @@ Task<HttpResponse> Routes::execute_batch(HttpRequest request,
         co_await engine::run_batch(&executor_, std::move(*batch), std::move(request.principal),
                                    std::move(cancellation), nullptr);
     co_return make_answer(engine::to_json(result));
+}
+
+Task<HttpResponse> Routes::runners() {
+    const engine::SandboxInfo info = co_await executor_.survey();
+    co_return make_answer({{"runners", engine::runners_json(info)}});
 }
 
 HttpResponse Routes::health() const { return make_answer({{"status", "healthy"}}); }

@@ -39,6 +39,7 @@ class Routes {
     Task<access::HttpResponse> stream_run(execution::RunRequest run,
                                           engine::CancellationPtr cancellation,
                                           access::ResponseStreamPtr stream);
+    Task<access::HttpResponse> runners();
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
     [[nodiscard]] access::HttpResponse metrics() const;

@@ -340,6 +340,11 @@ constexpr Key kKeys[] = {
      .minimum = "1",
      .maximum = "4294967294",
      .slot = [](Settings& all) -> Slot { return &all.isolation.uid_count; }},
+    {.name = "runners.path",
+     .help = "Directory of further languages, one manifest each, read again when it changes; it "
+             "need not exist",
+     .default_text = "/etc/belljar/runners.d",
+     .slot = [](Settings& all) -> Slot { return &all.runners.path; }},
     {.name = "audit.path",
      .help = "Directory of the audit trail; below data_dir if empty",
      .slot = [](Settings& all) -> Slot { return &all.audit.path; }},

@@ -133,6 +133,12 @@ struct IsolationSettings {
     bool operator==(const IsolationSettings&) const = default;
 };
 
+struct RunnerSettings {
+    std::string path = "/etc/belljar/runners.d";
+
+    bool operator==(const RunnerSettings&) const = default;
+};
+
 struct AuditSettings {
     std::string path{};
 
@@ -157,6 +163,7 @@ struct Settings {
     PolicySettings policy{};
     PackageSettings packages{};
     IsolationSettings isolation{};
+    RunnerSettings runners{};
     AuditSettings audit{};
     LogSettings log{};
 

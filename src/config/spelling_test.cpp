@@ -32,7 +32,7 @@ TEST(ConfigSpelling, ListsWhatThereIsWithoutASuggestion) {
               "unknown key \"auth.xyzzyxyzzy\". Keys in [auth]: mode, token, tokens");
     EXPECT_EQ(unknown_section("xyzzyxyzzy"),
               "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, tools, limits, "
-              "pool, sessions, policy, packages, isolation, audit, log");
+              "pool, sessions, policy, packages, isolation, runners, audit, log");
 }
 
 }  // namespace

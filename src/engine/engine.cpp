@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
+#include "runner/launch.h"
 
 namespace belljar::engine {
 namespace {
@@ -26,6 +27,10 @@ constexpr Duration kWardenGrace = std::chrono::seconds(30);
 // The self-test gets at least this, however little programs get.
 constexpr Duration kTrialTime = std::chrono::seconds(30);
 constexpr Bytes kTrialMemory = mebibytes(256);
+constexpr double kTrialCpu = 0.25;
+
+// The other languages are tried so long after the start.
+constexpr Duration kTrialsBegin = std::chrono::seconds(1);
 
 std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& result) {
     constexpr std::size_t kShown = 500;
@@ -36,6 +41,24 @@ std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& 
     return fmt::format("the trial run of {} ended with status {}: {}", manifest.language,
                        execution::name_of(result.status),
                        make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
+}
+
+Result<void> check_request(const runner::Manifest& manifest, const RunRequest& request) {
+    if (manifest.has_launcher() && request.allowed_imports) {
+        return fail(
+            ErrorCode::InvalidArgument,
+            fmt::format("\"allowed_imports\" cannot be checked in {} programs", manifest.language));
+    }
+    return {};
+}
+
+SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
+                          const Engine::Options& options) {
+    if (options.zygotes && !manifest.preload.empty()) {
+        return SandboxInfo::Kind::Zygote;
+    }
+    const bool pooled = options.pool.ready > 0 && jar_of.ready.value_or(1) > 0;
+    return pooled ? SandboxInfo::Kind::Pool : SandboxInfo::Kind::Started;
 }
 
 // Without a cgroup each process is limited as it starts.
@@ -65,7 +88,6 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
                Options options, const Log& log)
     : executor_(executor),
       warden_(warden),
-      runners_(std::move(runners)),
       options_(std::move(options)),
       admission_(executor, options_.admission),
       pool_(executor, warden,
@@ -74,12 +96,20 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
              .memory_limit = memory_limit_of(options_.isolation)},
             log),
       log_(log),
+      directory_(executor, options_.runners_path, runners, log),
+      languages_(
+          executor, Detection(options_.root),
+          [this](LanguagePtr language) { return try_language(std::move(language)); }, log),
+      tasks_(executor, log),
+      languages_later_(executor),
       trial_over_(executor) {
+    languages_.replace(std::move(runners));
+    languages_.on_change([this] { prepare_usable(); });
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
-            [this](const runner::Manifest* manifest, const execution::Limits& limits) {
-                return launch_session(manifest, limits);
+            [this](runner::ManifestPtr manifest, const execution::Limits& limits) {
+                return launch_session(std::move(manifest), limits);
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -129,16 +159,24 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     if (in_session) {
         BJ_CO_TRY(request.language, sessions_->language_of(request));
     }
-    const runner::Manifest* manifest = runners_.find(request.language);
-    if (manifest == nullptr) {
+    load_languages();
+    const LanguagePtr language = languages_.find(request.language);
+    if (language == nullptr) {
         co_return fail(ErrorCode::Unsupported,
                        fmt::format("unknown language \"{}\"; usable here: {}",
-                                   request.language.substr(0, 64), runners_.names()));
+                                   request.language.substr(0, 64), languages_.usable_names()));
     }
-    BJ_CO_TRY(RunPlan plan, policy::decide(options_.policy, std::move(request)));
-    if (const runner::Manifest* suited = runner::suited(manifest, plan.request.code);
+    // Who runs one program finds out by running it; a service tries a language once, before.
+    if (trial_ != Trial::NotRequired || !language->usable()) {
+        BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
+    }
+    runner::ManifestPtr manifest = language->manifest;
+    BJ_CO_TRY_VOID(check_request(*manifest, request));
+    BJ_CO_TRY(RunPlan plan, policy::decide(policy::with_defaults(options_.policy, manifest->limits),
+                                           std::move(request)));
+    if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
         zygotes_ && zygotes_->ready(*suited)) {
-        manifest = suited;
+        manifest = std::move(suited);
     }
     const TimePoint asked = Clock::now();
     BJ_CO_TRY(const Admission::Ticket ticket,
@@ -166,18 +204,19 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     co_return result;
 }
 
-Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest* manifest,
+Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
-    co_await pool_.await_one(manifest, plan.limits);
-    if (std::optional<LaunchedJar> ready = pool_.take(*manifest, plan.limits)) {
-        Result<RunResult> result = co_await run_once(&plan, manifest, std::move(*ready),
+    const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
+    co_await pool_.await_one(jar_of.get(), plan.limits);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits)) {
+        Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
     }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
                                                  {.begin = Begin::AtOnce, .zygote = zygote}));
-        Result<RunResult> result = co_await run_once(&plan, manifest, std::move(forked),
+        Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(forked),
                                                      cancellation, {.watch = live.watch});
         if (result || cancellation->requested()) {
             co_return result;
@@ -186,12 +225,12 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, const runner::Manifest*
         log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
     }
     BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits, {}));
-    Result<RunResult> result = co_await run_once(&plan, manifest, std::move(jar),
+    Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::move(cancellation), std::move(live));
     co_return result;
 }
 
-Task<Result<LaunchedJar>> Engine::launch_session(const runner::Manifest* manifest,
+Task<Result<LaunchedJar>> Engine::launch_session(runner::ManifestPtr manifest,
                                                  execution::Limits limits) {
     if (std::optional<LaunchedJar> ready = pool_.take(*manifest, limits)) {
         co_return std::move(*ready);
@@ -220,13 +259,6 @@ std::vector<execution::SessionView> Engine::list_sessions(const std::string& pri
     return sessions_ ? sessions_->list(principal) : std::vector<execution::SessionView>{};
 }
 
-void Engine::close() {
-    pool_.close();
-    if (sessions_) {
-        sessions_->close();
-    }
-}
-
 Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Manifest* manifest,
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
@@ -243,7 +275,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
 
     const TimePoint give_up = begun + plan->limits.timeout + kWardenGrace;
     const std::string mark = make_uuid();
-    GuestInput input{.request = runner::encode_guest_request(plan->request, mark),
+    GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     Result<RawExit> exit =
         co_await (await_end(&jar, give_up) && io.pump(std::move(input), std::move(live)));
@@ -279,13 +311,27 @@ SandboxInfo Engine::info() const {
                      .maximum_limits = options_.policy.maximum,
                      .isolation = options_.isolation,
                      .batch_parallel = options_.batch_parallel};
-    for (const runner::Manifest& manifest : runners_.all()) {
-        const auto version = versions_.find(manifest.language);
-        info.runners.push_back({.language = manifest.language,
-                                .aliases = manifest.aliases,
-                                .version = version == versions_.end() ? "" : version->second});
+    for (const LanguagePtr& language : languages_.all()) {
+        const runner::Manifest& manifest = *language->manifest;
+        info.runners.push_back(
+            {.language = manifest.language,
+             .aliases = manifest.aliases,
+             .version = language->version,
+             .title = manifest.title,
+             .runner = manifest.runner,
+             .usable = language->usable(),
+             .reason = language->reason,
+             .kind = kind_of(manifest, *languages_.runners().jar_of(language->manifest), options_),
+             .limits = policy::with_defaults(options_.policy, manifest.limits).defaults});
     }
     return info;
+}
+
+Task<SandboxInfo> Engine::survey() {
+    [[maybe_unused]] const Result<void> tested = co_await await_trial();
+    load_languages();
+    co_await languages_.try_all();
+    co_return info();
 }
 
 RunFigures Engine::figures() const {
@@ -296,25 +342,85 @@ RunFigures Engine::figures() const {
 }
 
 Task<Result<void>> Engine::self_test() {
+    load_languages();
     Result<void> tested = co_await test_jars();
     trial_ = tested ? Trial::Passed : Trial::Failed;
     trial_over_.cancel();
     if (tested) {
         start_zygotes();
-        pool_.open(runners_);
+        prepare_usable();
+        serve_languages();
     }
     co_return tested;
 }
 
+void Engine::load_languages() {
+    if (!std::exchange(loaded_, true)) {
+        languages_.replace(directory_.read());
+    }
+}
+
+// A service that makes jars ahead has time for more than the next run.
+void Engine::serve_languages() {
+    if (options_.pool.ready == 0 && !options_.zygotes) {
+        return;
+    }
+    tasks_.spawn("try languages", try_languages());
+    tasks_.spawn("watch runners", directory_.watch([this](runner::Runners runners) {
+        languages_.replace(std::move(runners));
+        prepare_usable();
+        tasks_.spawn("try languages", languages_.try_all());
+    }));
+}
+
+// Not while the first runs want their jars.
+Task<void> Engine::try_languages() {
+    boost::system::error_code stopped;
+    languages_later_.expires_after(kTrialsBegin);
+    co_await languages_later_.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
+    if (!stopped) {
+        co_await languages_.try_all();
+    }
+}
+
+void Engine::close() {
+    tasks_.close();
+    languages_later_.cancel();
+    directory_.stop();
+    pool_.close();
+    if (sessions_) {
+        sessions_->close();
+    }
+}
+
+void Engine::prepare_usable() {
+    std::vector<runner::ManifestPtr> wanted;
+    for (const LanguagePtr& language : languages_.all()) {
+        const runner::ManifestPtr jar_of = languages_.runners().jar_of(language->manifest);
+        if (language->state == Language::State::Usable &&
+            std::ranges::find(wanted, jar_of) == wanted.end()) {
+            wanted.push_back(jar_of);
+            if (language->manifest->specialist) {
+                wanted.push_back(language->manifest->specialist);
+            }
+        }
+    }
+    if (zygotes_) {
+        zygotes_->serve(wanted);
+    }
+    if (trial_ == Trial::Passed) {
+        pool_.serve(wanted);
+    }
+}
+
 void Engine::start_zygotes() {
-    if (!options_.zygotes) {
+    if (!options_.zygotes || zygotes_) {
         return;
     }
     zygotes_.emplace(executor_, warden_, log_, *options_.zygotes,
-                     [this](const runner::Manifest* manifest, std::uint32_t zygote) {
-                         return test_jar(manifest, zygote);
+                     [this](runner::ManifestPtr manifest, std::uint32_t zygote) {
+                         return test_jar(std::move(manifest), zygote);
                      });
-    zygotes_->start(runners_.all());
     pool_.fork_from(*zygotes_);
 }
 
@@ -340,30 +446,59 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
                  .request = {.code = manifest.self_test,
                              .language = manifest.language,
                              .arguments = options_.isolation.missing},
-                 .limits = options_.policy.defaults};
+                 .limits = policy::with_defaults(options_.policy, manifest.limits).defaults};
+    if (manifest.need == runner::Need::Optional) {
+        plan.limits.cpu = std::min(plan.limits.cpu, kTrialCpu);  // runs come first
+    }
     plan.limits.timeout = std::max(plan.limits.timeout, kTrialTime);
     plan.limits.memory = std::max(plan.limits.memory, kTrialMemory);
     return plan;
 }
 
-Task<Result<void>> Engine::test_jar(const runner::Manifest* manifest, std::uint32_t zygote) {
+Task<Result<RunResult>> Engine::run_trial(runner::ManifestPtr manifest, std::uint32_t zygote) {
     const RunPlan plan = plan_trial(*manifest);
     BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
                                           {.begin = Begin::AtOnce, .zygote = zygote}));
-    Result<RunResult> result = co_await run_once(&plan, manifest, std::move(jar),
+    Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::make_shared<Cancellation>(), LiveStreams{});
     BJ_CO_TRY_VOID(result);
-    if (!result->success() || result->result_repr.value_or("").size() < 2) {
+    if (!result->success()) {
         co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, *result));
     }
-    const std::string& shown = *result->result_repr;
-    versions_[manifest->language] = shown.substr(1, shown.size() - 2);  // without the quotes
+    co_return result;
+}
+
+Task<Result<void>> Engine::test_jar(runner::ManifestPtr manifest, std::uint32_t zygote) {
+    BJ_CO_TRY(const RunResult result, co_await run_trial(manifest, zygote));
+    if (result.result_repr.value_or("").size() < 2) {
+        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, result));
+    }
     co_return Result<void>{};
 }
 
+Task<Result<std::string>> Engine::try_language(LanguagePtr language) {
+    const bool tests_itself = !language->manifest->self_test.empty();
+    const runner::ManifestPtr manifest =
+        tests_itself ? language->manifest : runner::version_of(language->manifest);
+    BJ_CO_TRY(const RunResult result, co_await run_trial(manifest, 0));
+    if (manifest->has_launcher()) {
+        std::string version = runner::version_in(*manifest, result.stdout_stream.text);
+        co_return version.empty() ? runner::version_in(*manifest, result.stderr_stream.text)
+                                  : std::move(version);
+    }
+    const std::string shown = result.result_repr.value_or("");
+    if (shown.size() < 2) {
+        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, result));
+    }
+    co_return shown.substr(1, shown.size() - 2);  // without the quotes
+}
+
 Task<Result<void>> Engine::test_jars() {
-    for (const runner::Manifest& manifest : runners_.all()) {
-        BJ_CO_TRY_VOID(co_await test_jar(&manifest, 0));
+    for (const LanguagePtr& language : languages_.all()) {
+        if (language->manifest->need == runner::Need::Required) {
+            BJ_CO_TRY(std::string version, co_await try_language(language));
+            Languages::set_version(*language, std::move(version));
+        }
     }
     co_return Result<void>{};
 }

@@ -11,15 +11,17 @@
 #include "engine/executor.h"
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
+#include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
 #include "engine/run_counters.h"
 #include "engine/run_feed.h"
+#include "engine/runner_directory.h"
 #include "engine/sessions.h"
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
 #include "policy/decision.h"
-#include "runner/manifest.h"
+#include "runner/runners.h"
 #include "storage/output_store.h"
 
 namespace belljar::engine {
@@ -40,6 +42,8 @@ class Engine final : public Executor {
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         std::size_t batch_parallel = 4;
+        std::string root{};          // where jars have their programs from; empty: the host's
+        std::string runners_path{};  // directory of further manifests; empty: none
     };
 
     Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -53,6 +57,7 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
     [[nodiscard]] SandboxInfo info() const override;
+    Task<SandboxInfo> survey() override;
 
     [[nodiscard]] RunFigures figures() const override;
     // What is told of runs while they go on.
@@ -62,8 +67,9 @@ class Engine final : public Executor {
     [[nodiscard]] std::vector<execution::SessionView> list_sessions(
         const std::string& principal) const override;
 
-    // Lets each language look at a jar from inside and remembers its version. The error says in a
-    // sentence why no jar can be trusted here; without one, jars may be made ahead from now on.
+    // Lets each language that must be there look at a jar from inside. The error says in a sentence
+    // why no jar can be trusted here; without one, jars may be made ahead from now on, and the
+    // other languages are tried in the background.
     Task<Result<void>> self_test();
     // From now on execute() waits until the self-test has passed, and refuses if it has not.
     void require_self_test();
@@ -75,34 +81,47 @@ class Engine final : public Executor {
     enum class Trial { NotRequired, Awaited, Passed, Failed };
 
     Task<Result<void>> await_trial();
+    // Reads the operator's manifests, once; a service reads them again when they change.
+    void load_languages();
+    // Makes jars and warm interpreters ahead for what is usable, and for nothing else.
+    void prepare_usable();
     // Keeps interpreters warm, from which guests are forked.
     void start_zygotes();
+    void serve_languages();
+    Task<void> try_languages();
     Task<Result<void>> test_jars();
-    Task<Result<void>> test_jar(const runner::Manifest* manifest, std::uint32_t zygote);
+    Task<Result<void>> test_jar(runner::ManifestPtr manifest, std::uint32_t zygote);
+    // Its version.
+    Task<Result<std::string>> try_language(LanguagePtr language);
+    Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
+                                                 std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
-                                                  const runner::Manifest* manifest,
+                                                  runner::ManifestPtr manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_once(const execution::RunPlan* plan,
                                                 const runner::Manifest* manifest, LaunchedJar jar,
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
-    Task<Result<LaunchedJar>> launch_session(const runner::Manifest* manifest,
+    Task<Result<LaunchedJar>> launch_session(runner::ManifestPtr manifest,
                                              execution::Limits limits);
     Task<Result<execution::RawExit>> await_end(LaunchedJar* jar, TimePoint give_up);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;
-    runner::Runners runners_;
     Options options_;
     Admission admission_;
     JarPool pool_;
     const Log& log_;
     std::optional<Zygotes> zygotes_;
     std::optional<Sessions> sessions_;
-    std::map<std::string, std::string> versions_;  // by language
+    RunnerDirectory directory_;
+    Languages languages_;
+    bool loaded_ = false;
+    TaskGroup tasks_;
+    asio::steady_timer languages_later_;
     RunCounters counters_;
     RunFeed feed_{RunFeed::Bounds{}};
     Trial trial_ = Trial::NotRequired;

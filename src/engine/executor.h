@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,16 +18,26 @@ namespace belljar::engine {
 
 // What this installation is and allows, for get_sandbox_info and for people.
 struct SandboxInfo {
+    // How its guests come into being: forked from a warm interpreter, in a jar that waits for them,
+    // or each from nothing.
+    enum class Kind { Zygote, Pool, Started };
+
     struct Runner {
         std::string language{};
         std::vector<std::string> aliases{};
         std::string version{};
+        std::string title{};
+        std::string runner{};
+        bool usable = true;
+        std::string reason{};  // why not
+        Kind kind = Kind::Started;
+        execution::Limits limits{};  // of a run that asks for none
 
         bool operator==(const Runner&) const = default;
     };
 
     std::string version{};
-    std::vector<Runner> runners{};
+    std::vector<Runner> runners{};  // known, usable or not
     execution::Limits default_limits{};
     execution::Limits maximum_limits{};
     execution::Isolation isolation{};
@@ -34,6 +45,8 @@ struct SandboxInfo {
 
     bool operator==(const SandboxInfo&) const = default;
 };
+
+[[nodiscard]] std::string_view name_of(SandboxInfo::Kind kind);
 
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is
 // below.
@@ -58,7 +71,10 @@ class Executor {
     virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder order) = 0;
     [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(
         const std::string& principal) const = 0;
+    // As far as it is known now: a language that has not been tried yet counts as usable.
     [[nodiscard]] virtual SandboxInfo info() const = 0;
+    // The same after every language has been tried.
+    virtual Task<SandboxInfo> survey() { co_return info(); }
     [[nodiscard]] virtual RunFigures figures() const = 0;
 };
 

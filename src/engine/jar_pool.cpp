@@ -46,25 +46,50 @@ void JarPool::fork_from(Zygotes& zygotes) {
     zygotes.on_change([this] { wake_.cancel(); });
 }
 
-void JarPool::open(const runner::Runners& runners) {
-    if (options_.bounds.ready == 0 || closing_ || !shelves_.empty()) {
+void JarPool::serve(const std::vector<runner::ManifestPtr>& manifests) {
+    if (options_.bounds.ready == 0 || closing_) {
         return;
     }
-    for (const runner::Manifest& manifest : runners.all()) {
-        shelves_.push_back(
-            {.manifest = &manifest, .size = {options_.bounds.ready, options_.bounds.most}});
-        if (manifest.specialist) {
-            shelves_.push_back(
-                {.manifest = manifest.specialist.get(), .size = {1, options_.bounds.most}});
+    std::erase_if(shelves_, [&](const ShelfPtr& shelf) {
+        const bool gone = std::ranges::find(manifests, shelf->manifest) == manifests.end();
+        if (gone) {
+            retire(*shelf);
+        }
+        return gone;
+    });
+    for (const runner::ManifestPtr& manifest : manifests) {
+        if (shelf_of(manifest.get()) == nullptr) {
+            const std::size_t ready = manifest->ready.value_or(options_.bounds.ready);
+            shelves_.push_back(std::make_shared<Shelf>(
+                Shelf{.manifest = manifest, .size = {ready, options_.bounds.most}}));
         }
     }
-    period_ends_ = Clock::now() + options_.bounds.idle;
-    tasks_.spawn("jar pool", tend());
+    wake_.cancel();
+    if (!shelves_.empty() && !std::exchange(tended_, true)) {
+        period_ends_ = Clock::now() + options_.bounds.idle;
+        tasks_.spawn("jar pool", tend());
+    }
+}
+
+void JarPool::retire(Shelf& shelf) {
+    shelf.retired = true;
+    while (!shelf.ready.empty()) {
+        end_spare(shelf);
+    }
+    while (!shelf.waiting.empty()) {
+        wake_next(shelf);
+    }
+}
+
+JarPool::ShelfPtr JarPool::shelf_of(const runner::Manifest* manifest) const {
+    const auto found = std::ranges::find_if(
+        shelves_, [manifest](const ShelfPtr& shelf) { return shelf->manifest.get() == manifest; });
+    return found == shelves_.end() ? nullptr : *found;
 }
 
 Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits) {
-    const auto shelf = std::ranges::find(shelves_, manifest, &Shelf::manifest);
-    if (shelf == shelves_.end() || closing_ || !fits(limits) || !shelf->ready.empty() ||
+    const ShelfPtr shelf = shelf_of(manifest);
+    if (shelf == nullptr || closing_ || !fits(limits) || !shelf->ready.empty() ||
         shelf->under_way <= shelf->waiting.size()) {
         co_return;
     }
@@ -85,8 +110,8 @@ void JarPool::wake_next(Shelf& shelf) {
 
 std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
                                          const execution::Limits& limits) {
-    const auto shelf = std::ranges::find(shelves_, &manifest, &Shelf::manifest);
-    if (shelf == shelves_.end() || closing_) {
+    const ShelfPtr shelf = shelf_of(&manifest);
+    if (shelf == nullptr || closing_) {
         return std::nullopt;
     }
     if (!fits(limits)) {
@@ -131,27 +156,27 @@ void JarPool::close() {
     closing_ = true;
     tasks_.close();
     wake_.cancel();
-    for (Shelf& shelf : shelves_) {
-        for (const LaunchedJar& jar : shelf.ready) {
+    for (const ShelfPtr& shelf : shelves_) {
+        for (const LaunchedJar& jar : shelf->ready) {
             warden_.on_end(jar.id, [] {});
         }
-        shelf.ready.clear();
-        while (!shelf.waiting.empty()) {
-            wake_next(shelf);
+        shelf->ready.clear();
+        while (!shelf->waiting.empty()) {
+            wake_next(*shelf);
         }
     }
 }
 
 std::map<std::string, PoolFigures> JarPool::figures() const {
     std::map<std::string, PoolFigures> figures;
-    for (const Shelf& shelf : shelves_) {
-        PoolFigures& found = figures[shelf.manifest->language];
-        found.ready += shelf.ready.size();
-        found.taken += shelf.figures.taken;
-        found.missed += shelf.figures.missed;
-        found.unfit += shelf.figures.unfit;
-        found.made += shelf.figures.made;
-        found.lost += shelf.figures.lost;
+    for (const ShelfPtr& shelf : shelves_) {
+        PoolFigures& found = figures[shelf->manifest->language];
+        found.ready += shelf->ready.size();
+        found.taken += shelf->figures.taken;
+        found.missed += shelf->figures.missed;
+        found.unfit += shelf->figures.unfit;
+        found.made += shelf->figures.made;
+        found.lost += shelf->figures.lost;
     }
     return figures;
 }
@@ -169,19 +194,23 @@ Task<void> JarPool::tend() {
 
 void JarPool::end_period() {
     period_ends_ = Clock::now() + options_.bounds.idle;
-    for (Shelf& shelf : shelves_) {
-        shelf.size.on_period(shelf.ready.size());
-        while (shelf.ready.size() > shelf.size.wanted()) {
-            const isolation::JarId spare = shelf.ready.back().id;
-            warden_.on_end(spare, [] {});
-            warden_.kill(spare, execution::KillReason::Cancelled);
-            shelf.ready.pop_back();
+    for (const ShelfPtr& shelf : shelves_) {
+        shelf->size.on_period(shelf->ready.size());
+        while (shelf->ready.size() > shelf->size.wanted()) {
+            end_spare(*shelf);
         }
     }
 }
 
+void JarPool::end_spare(Shelf& shelf) {
+    const isolation::JarId spare = shelf.ready.back().id;
+    warden_.on_end(spare, [] {});
+    warden_.kill(spare, execution::KillReason::Cancelled);
+    shelf.ready.pop_back();
+}
+
 TimePoint JarPool::order_missing() {
-    while (Shelf* shelf = neediest()) {
+    while (const ShelfPtr shelf = neediest()) {
         if (Clock::now() < not_before_) {
             return std::min(not_before_, period_ends_);
         }
@@ -193,34 +222,34 @@ TimePoint JarPool::order_missing() {
 }
 
 // The one that lacks most, if another jar may be ordered at all.
-JarPool::Shelf* JarPool::neediest() {
+JarPool::ShelfPtr JarPool::neediest() {
     std::size_t held = 0;
-    for (const Shelf& shelf : shelves_) {
-        held += shelf.ready.size() + shelf.under_way;
+    for (const ShelfPtr& shelf : shelves_) {
+        held += shelf->ready.size() + shelf->under_way;
     }
     const bool room = held < options_.bounds.memory.count / kReadyJarMemory.count;
-    const auto lack = [this](const Shelf& shelf) { return to_be_made(shelf); };
+    const auto lack = [this](const ShelfPtr& shelf) { return to_be_made(*shelf); };
     const auto most = std::ranges::max_element(shelves_, {}, lack);
-    const bool needed = most != shelves_.end() && to_be_made(*most) > 0;
-    return room && needed && under_way_ < kMostUnderWay ? &*most : nullptr;
+    const bool needed = most != shelves_.end() && lack(*most) > 0;
+    return room && needed && under_way_ < kMostUnderWay ? *most : nullptr;
 }
 
 std::size_t JarPool::to_be_made(const Shelf& shelf) const {
     return zygotes_ != nullptr && zygotes_->awaited(*shelf.manifest) ? 0 : shelf.missing();
 }
 
-Task<void> JarPool::make(Shelf* shelf) {
+Task<void> JarPool::make(ShelfPtr shelf) {
     const bool made = co_await try_make(shelf);
     --shelf->under_way;
     --under_way_;
-    if (!made && !closing_) {
+    if (!made && !closing_ && !shelf->retired) {
         note_loss(*shelf);
     }
     wake_next(*shelf);
     wake_.cancel();
 }
 
-Task<bool> JarPool::try_make(Shelf* shelf) {
+Task<bool> JarPool::try_make(ShelfPtr shelf) {
     using asio::experimental::awaitable_operators::operator||;
     const Birth birth{.begin = Begin::WhenTold,
                       .zygote = zygotes_ == nullptr ? 0 : zygotes_->take(*shelf->manifest)};
@@ -234,20 +263,20 @@ Task<bool> JarPool::try_make(Shelf* shelf) {
     boost::system::error_code ignored;
     const auto first = co_await (jar->io.await_sign() || deadline.async_wait(asio::redirect_error(
                                                              asio::use_awaitable, ignored)));
-    if (first.index() != 0 || !std::get<0>(first) || closing_) {
+    if (first.index() != 0 || !std::get<0>(first) || closing_ || shelf->retired) {
         warden_.kill(jar->id, execution::KillReason::Cancelled);
         co_return false;
     }
     const isolation::JarId id = jar->id;
     shelf->ready.push_back(std::move(*jar));
     ++shelf->figures.made;
-    warden_.on_end(id, [this, shelf, id] { drop(shelf, id); });
+    warden_.on_end(id, [this, shelf, id] { drop(*shelf, id); });
     co_return true;
 }
 
-void JarPool::drop(Shelf* shelf, isolation::JarId id) {
-    std::erase_if(shelf->ready, [id](const LaunchedJar& jar) { return jar.id == id; });
-    note_loss(*shelf);
+void JarPool::drop(Shelf& shelf, isolation::JarId id) {
+    std::erase_if(shelf.ready, [id](const LaunchedJar& jar) { return jar.id == id; });
+    note_loss(shelf);
     wake_.cancel();
 }
 

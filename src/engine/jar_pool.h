@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -51,8 +53,8 @@ class JarPool {
 
     // Guests are forked from these, where one is ready. They outlive the pool.
     void fork_from(Zygotes& zygotes);
-    // Begins to make jars for these, which outlive the pool.
-    void open(const runner::Runners& runners);
+    // Makes jars for these from now on, and for no others: what waits for those is ended.
+    void serve(const std::vector<runner::ManifestPtr>& manifests);
     // If none is ready, until one is that is being made already: that takes less than to make
     // another beside it. At once if there is no such jar, or others wait for it.
     Task<void> await_one(const runner::Manifest* manifest, execution::Limits limits);
@@ -66,8 +68,9 @@ class JarPool {
 
    private:
     struct Shelf {
-        const runner::Manifest* manifest = nullptr;
+        runner::ManifestPtr manifest{};
         PoolSize size;
+        bool retired = false;
         std::list<LaunchedJar> ready{};
         std::size_t under_way = 0;
         std::list<asio::steady_timer*> waiting{};  // runs, until one that is under way is ready
@@ -75,19 +78,24 @@ class JarPool {
 
         [[nodiscard]] std::size_t missing() const;
     };
+    using ShelfPtr = std::shared_ptr<Shelf>;
+
+    [[nodiscard]] ShelfPtr shelf_of(const runner::Manifest* manifest) const;
 
     [[nodiscard]] bool fits(const execution::Limits& limits) const;
     Task<void> tend();
     void end_period();
     // Returns when there is something to be done next, if nothing happens before.
     TimePoint order_missing();
-    Shelf* neediest();
+    ShelfPtr neediest();
     // As many as can be made now. While the first zygote starts, none: it makes better ones.
     [[nodiscard]] std::size_t to_be_made(const Shelf& shelf) const;
-    Task<void> make(Shelf* shelf);
-    Task<bool> try_make(Shelf* shelf);
+    Task<void> make(ShelfPtr shelf);
+    Task<bool> try_make(ShelfPtr shelf);
     static void wake_next(Shelf& shelf);
-    void drop(Shelf* shelf, isolation::JarId id);
+    void drop(Shelf& shelf, isolation::JarId id);
+    void end_spare(Shelf& shelf);
+    void retire(Shelf& shelf);
     void note_loss(Shelf& shelf);
 
     asio::any_io_executor executor_;
@@ -96,7 +104,8 @@ class JarPool {
     const Log& log_;
     Zygotes* zygotes_ = nullptr;
     TaskGroup tasks_;
-    std::list<Shelf> shelves_;  // tasks hold pointers to them
+    std::list<ShelfPtr> shelves_;  // tasks share them
+    bool tended_ = false;
     std::size_t under_way_ = 0;
     asio::steady_timer wake_;
     TimePoint period_ends_{};

@@ -7,6 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <csignal>
 
+#include "runner/runners.h"
+
 namespace belljar::engine {
 namespace {
 
@@ -44,7 +46,7 @@ class JarPoolTest : public testing::Test {
         pool.emplace(context.get_executor(), link,
                      JarPool::Options{.bounds = bounds, .limits = limits, .memory_limit = memory},
                      log);
-        pool->open(runners);
+        pool->serve({runners.find("python")});
         settle();
     }
 
@@ -130,7 +132,8 @@ class JarPoolTest : public testing::Test {
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
     runner::Runners runners = runner::Runners::create().value();
-    const runner::Manifest& python = *runners.find("python");
+    const runner::ManifestPtr python_manifest = runners.find("python");
+    const runner::Manifest& python = *python_manifest;
     execution::Limits limits;
     std::optional<JarPool> pool;
     std::vector<Order> orders;
@@ -354,6 +357,32 @@ TEST_F(JarPoolTest, ClosingForgetsWhatIsReadyAndMakesNoMore) {
     context.restart();
     context.run_for(seconds(5));
     EXPECT_TRUE(context.stopped()) << "every task has ended";
+}
+
+TEST_F(JarPoolTest, JarsOfALanguageThatIsGoneAreEnded) {
+    open({.ready = 2});
+    ASSERT_TRUE(gets_orders(2));
+    give_signs();
+    fill(2);
+    const auto changed = std::make_shared<const runner::Manifest>(python);
+    pool->serve({changed});
+    settle();
+    EXPECT_EQ(killed.size(), 2U);
+    EXPECT_FALSE(take()) << "they were made of what was in force before";
+    ASSERT_TRUE(gets_orders(4));
+    give_signs();
+    EXPECT_TRUE(pool->take(*changed, limits));
+    pool->serve({});
+    EXPECT_FALSE(pool->take(*changed, limits));
+    EXPECT_TRUE(pool->figures().empty());
+}
+
+TEST_F(JarPoolTest, AJarThatIsBeingMadeForALanguageThatIsGoneIsEnded) {
+    open({.ready = 1});
+    ASSERT_TRUE(gets_orders(1));
+    pool->serve({});
+    give_signs();
+    EXPECT_TRUE(becomes([&] { return killed.size() == 1; }));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink
                                Birth birth) {
     BJ_TRY(GuestIo io, GuestIo::create(executor, limits));
     BJ_TRY(auto guest_ends, io.take_guest_ends(manifest.bootstrap));
-    const isolation::Launch launch{
+    isolation::Launch launch{
         .command = {.arguments = manifest.command, .environment = manifest.environment},
         .limits = limits,
         .proc = manifest.proc == runner::ProcView::Masked ? jar::ProcView::Masked
@@ -16,6 +16,10 @@ Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink
                              ? jar::WriteExecute::Denied
                              : jar::WriteExecute::Allowed,
         .zygote = birth.zygote};
+    if (manifest.has_launcher()) {
+        launch.command = {.arguments = {"launcher"}};  // the request says what is executed
+        launch.guest = jar::GuestKind::Launcher;
+    }
     BJ_TRY(const isolation::JarId id, warden.launch(launch, std::move(guest_ends), birth.begin));
     return LaunchedJar{.id = id, .io = std::move(io), .begin = birth.begin};
 }

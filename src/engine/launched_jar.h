@@ -23,7 +23,7 @@ struct Birth {
     std::uint32_t zygote = 0;  // who forks it; 0: its interpreter is started
 };
 
-// Orders a jar in which the language's bootstrap program waits for its request.
+// Orders a jar in which the language's bootstrap program, or the launcher, waits for its request.
 [[nodiscard]] Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor,
                                              WardenLink& warden, const runner::Manifest& manifest,
                                              const execution::Limits& limits, Birth birth);

@@ -172,7 +172,7 @@ Sessions::SessionPtr Sessions::add(HostPtr host, const std::string& principal,
 }
 
 Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
-                                                  const runner::Manifest* manifest) {
+                                                  runner::ManifestPtr manifest) {
     const execution::RunRequest& request = plan->request;
     if (manifest->session == SessionKind::None) {
         co_return fail(
@@ -243,7 +243,7 @@ void Sessions::stop(const HostPtr& host, KillReason reason) {
     });
 }
 
-Task<Result<RunResult>> Sessions::run(const RunPlan* plan, const runner::Manifest* manifest,
+Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr manifest,
                                       CancellationPtr cancellation, LiveStreams live) {
     const execution::RunRequest& request = plan->request;
     SessionPtr session;

@@ -45,7 +45,7 @@ class Sessions {
 
     // Gives a jar whose guest waits for its first order.
     using Launcher =
-        std::function<Task<Result<LaunchedJar>>(const runner::Manifest*, execution::Limits)>;
+        std::function<Task<Result<LaunchedJar>>(runner::ManifestPtr, execution::Limits)>;
 
     struct Options {
         Bounds bounds{};
@@ -63,7 +63,7 @@ class Sessions {
 
     // A cell: in the session that the request names, in that of its conversation, or in a new one.
     Task<Result<execution::RunResult>> run(const execution::RunPlan* plan,
-                                           const runner::Manifest* manifest,
+                                           runner::ManifestPtr manifest,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::SessionView>> obey(execution::SessionOrder order);
     [[nodiscard]] std::vector<execution::SessionView> list(const std::string& principal) const;
@@ -118,7 +118,7 @@ class Sessions {
     [[nodiscard]] Result<SessionPtr> find(const std::string& principal,
                                           const std::string& id) const;
     [[nodiscard]] SessionPtr find_of_conversation(const execution::RunRequest& request) const;
-    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, const runner::Manifest* manifest);
+    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, runner::ManifestPtr manifest);
     [[nodiscard]] Result<void> check_quota(const std::string& principal) const;
     SessionPtr add(HostPtr host, const std::string& principal, const std::string& language);
     Task<Result<Turn>> take_turn(HostPtr host, CancellationPtr cancellation);

@@ -32,91 +32,108 @@ Zygotes::Zygotes(const asio::any_io_executor& executor, WardenLink& warden, cons
     warden_.on_zygote([this](std::uint32_t zygote, bool ready) { on_state(zygote, ready); });
 }
 
-void Zygotes::start(const std::vector<runner::Manifest>& manifests) {
-    for (const runner::Manifest& manifest : manifests) {
-        if (!manifest.preload.empty()) {
-            add(manifest);
+void Zygotes::serve(const std::vector<runner::ManifestPtr>& manifests) {
+    std::erase_if(slots_, [&](const SlotPtr& slot) {
+        const bool gone = std::ranges::find(manifests, slot->manifest) == manifests.end();
+        if (gone) {
+            retire(*slot);
         }
-        if (manifest.specialist) {
-            add(*manifest.specialist);
+        return gone;
+    });
+    for (const runner::ManifestPtr& manifest : manifests) {
+        if (!manifest->preload.empty() && slot_of(*manifest) == nullptr) {
+            slots_.push_back(std::make_shared<Slot>(
+                Slot{.manifest = manifest, .again = asio::steady_timer(executor_)}));
+            begin(slots_.back());
         }
     }
 }
 
-void Zygotes::add(const runner::Manifest& manifest) {
-    slots_.push_back({.manifest = &manifest, .again = asio::steady_timer(executor_)});
-    begin(slots_.back());
+bool Zygotes::ready(const runner::Manifest& manifest) const {
+    const SlotPtr slot = slot_of(manifest);
+    return slot != nullptr && slot->current != 0;
 }
 
-bool Zygotes::ready(const runner::Manifest& manifest) const {
-    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
-    return slot != slots_.end() && slot->current != 0;
+void Zygotes::retire(Slot& slot) {
+    slot.retired = true;
+    slot.again.cancel();
+    for (std::uint32_t* zygote : {&slot.coming, &slot.current}) {
+        if (*zygote != 0) {
+            warden_.retire_zygote(std::exchange(*zygote, 0));
+        }
+    }
+}
+
+Zygotes::SlotPtr Zygotes::slot_of(const runner::Manifest& manifest) const {
+    const auto found = std::ranges::find_if(
+        slots_, [&](const SlotPtr& slot) { return slot->manifest.get() == &manifest; });
+    return found == slots_.end() ? nullptr : *found;
 }
 
 std::uint32_t Zygotes::take(const runner::Manifest& manifest) {
-    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
-    if (slot == slots_.end()) {
+    const SlotPtr slot = slot_of(manifest);
+    if (slot == nullptr) {
         return 0;
     }
     if (slot->coming != 0 && Clock::now() - slot->ordered > kLongestStart) {
         log_.warning("a zygote does not become ready", {{"language", manifest.language}});
         warden_.retire_zygote(std::exchange(slot->coming, 0));
-        begin(*slot);
+        begin(slot);
     }
     if (slot->current == 0) {
         return 0;
     }
     const bool old = ++slot->forks >= lifetime_.forks || Clock::now() - slot->since > lifetime_.age;
     if (old && slot->coming == 0) {
-        begin(*slot);
+        begin(slot);
     }
     return slot->current;
 }
 
 bool Zygotes::awaited(const runner::Manifest& manifest) const {
-    const auto slot = std::ranges::find(slots_, &manifest, &Slot::manifest);
-    return slot != slots_.end() && slot->current == 0 && slot->coming != 0;
+    const SlotPtr slot = slot_of(manifest);
+    return slot != nullptr && slot->current == 0 && slot->coming != 0;
 }
 
-void Zygotes::begin(Slot& slot) {
+void Zygotes::begin(const SlotPtr& slot) {
     const Result<std::uint32_t> started = warden_.start_zygote(
-        command_of(*slot.manifest), slot.manifest->bootstrap,
-        slot.manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
-                                                        : jar::ProcView::ProcessesOnly);
+        command_of(*slot->manifest), slot->manifest->bootstrap,
+        slot->manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
+                                                         : jar::ProcView::ProcessesOnly);
     if (started) {
-        slot.coming = *started;
-        slot.ordered = Clock::now();
+        slot->coming = *started;
+        slot->ordered = Clock::now();
         return;
     }
     log_.warning("a zygote could not be started",
-                 {{"language", slot.manifest->language}, {"reason", started.error().describe()}});
+                 {{"language", slot->manifest->language}, {"reason", started.error().describe()}});
     begin_later(slot);
 }
 
-void Zygotes::begin_later(Slot& slot) {
-    slot.pause = std::clamp(slot.pause * 2, kFirstPause, kLongestPause);
-    slot.again.expires_after(slot.pause);
-    slot.again.async_wait([this, &slot](const boost::system::error_code& stopped) {
-        if (!stopped && warden_.alive() && slot.coming == 0) {
+void Zygotes::begin_later(const SlotPtr& slot) {
+    slot->pause = std::clamp(slot->pause * 2, kFirstPause, kLongestPause);
+    slot->again.expires_after(slot->pause);
+    slot->again.async_wait([this, slot](const boost::system::error_code& stopped) {
+        if (!stopped && !slot->retired && warden_.alive() && slot->coming == 0) {
             begin(slot);
         }
     });
 }
 
 void Zygotes::on_state(std::uint32_t zygote, bool ready) {
-    for (Slot& slot : slots_) {
-        if (slot.coming == zygote && ready) {
-            asio::co_spawn(executor_, try_out(&slot, zygote), asio::detached);
-        } else if (slot.coming == zygote || slot.current == zygote) {
-            (slot.coming == zygote ? slot.coming : slot.current) = 0;
-            log_.warning("a zygote is gone", {{"language", slot.manifest->language}});
+    for (const SlotPtr& slot : slots_) {
+        if (slot->coming == zygote && ready) {
+            asio::co_spawn(executor_, try_out(slot, zygote), asio::detached);
+        } else if (slot->coming == zygote || slot->current == zygote) {
+            (slot->coming == zygote ? slot->coming : slot->current) = 0;
+            log_.warning("a zygote is gone", {{"language", slot->manifest->language}});
             begin_later(slot);
             changed_();
         }
     }
 }
 
-Task<void> Zygotes::try_out(Slot* slot, std::uint32_t zygote) {
+Task<void> Zygotes::try_out(SlotPtr slot, std::uint32_t zygote) {
     const Result<void> tried = co_await trial_(slot->manifest, zygote);
     if (slot->coming != zygote || !warden_.alive()) {
         co_return;

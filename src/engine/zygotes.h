@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,13 +27,14 @@ class Zygotes {
     };
 
     // Whether a guest that this zygote forks is in a jar that holds.
-    using Trial = std::function<Task<Result<void>>(const runner::Manifest*, std::uint32_t)>;
+    using Trial = std::function<Task<Result<void>>(runner::ManifestPtr, std::uint32_t)>;
 
-    // Borrows the link and the manifests.
+    // Borrows the link.
     Zygotes(const asio::any_io_executor& executor, WardenLink& warden, const Log& log,
             Lifetime lifetime, Trial trial);
 
-    void start(const std::vector<runner::Manifest>& manifests);
+    // Keeps one for each of these that has modules to preload, and for no others.
+    void serve(const std::vector<runner::ManifestPtr>& manifests);
     // Who forks the next guest; 0: nobody is ready, the command has to be executed.
     [[nodiscard]] std::uint32_t take(const runner::Manifest& manifest);
     [[nodiscard]] bool ready(const runner::Manifest& manifest) const;
@@ -42,21 +45,25 @@ class Zygotes {
 
    private:
     struct Slot {
-        const runner::Manifest* manifest;
+        runner::ManifestPtr manifest;
         asio::steady_timer again;
         std::uint32_t current = 0;
         std::uint32_t coming = 0;
         std::uint64_t forks = 0;
         TimePoint since{};
         TimePoint ordered{};  // the coming one
+        bool retired = false;
         Duration pause{};
     };
 
-    void add(const runner::Manifest& manifest);
-    void begin(Slot& slot);
-    void begin_later(Slot& slot);
+    using SlotPtr = std::shared_ptr<Slot>;
+
+    [[nodiscard]] SlotPtr slot_of(const runner::Manifest& manifest) const;
+    void begin(const SlotPtr& slot);
+    void begin_later(const SlotPtr& slot);
+    void retire(Slot& slot);
     void on_state(std::uint32_t zygote, bool ready);
-    Task<void> try_out(Slot* slot, std::uint32_t zygote);
+    Task<void> try_out(SlotPtr slot, std::uint32_t zygote);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;
@@ -64,7 +71,7 @@ class Zygotes {
     Lifetime lifetime_;
     Trial trial_;
     std::function<void()> changed_ = [] {};
-    std::list<Slot> slots_;
+    std::list<SlotPtr> slots_;
 };
 
 }  // namespace belljar::engine

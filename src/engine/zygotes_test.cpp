@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "runner/runners.h"
+
 namespace belljar::engine {
 namespace {
 
@@ -25,8 +27,8 @@ class ZygotesTest : public testing::Test {
     void start(Zygotes::Lifetime lifetime) {
         zygotes.emplace(
             context.get_executor(), link, log, lifetime,
-            [this](const runner::Manifest*, std::uint32_t zygote) { return try_out(zygote); });
-        zygotes->start(runners.all());
+            [this](runner::ManifestPtr, std::uint32_t zygote) { return try_out(zygote); });
+        zygotes->serve({runners.find("python")});
         settle();
     }
 
@@ -75,7 +77,8 @@ class ZygotesTest : public testing::Test {
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
     runner::Runners runners = runner::Runners::create().value();
-    const runner::Manifest& python = *runners.find("python");
+    const runner::ManifestPtr python_manifest = runners.find("python");
+    const runner::Manifest& python = *python_manifest;
     std::optional<Zygotes> zygotes;
     bool holds = true;
     Ids ordered, retired, tried;

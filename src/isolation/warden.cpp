@@ -71,6 +71,12 @@ uid_t random_offset(uid_t count) {
     return count == 0 ? 0 : static_cast<uid_t>(std::strtoul(text.c_str(), nullptr, 16) % count);
 }
 
+bool is_guest_of(const LaunchMessage& message) {
+    return message.zygote != 0 ? message.guest == jar::GuestKind::Fork
+                               : message.guest == jar::GuestKind::Program ||
+                                     message.guest == jar::GuestKind::Launcher;
+}
+
 // Where nodes can be made that nobody else sees: mount tables show their names.
 Result<void> enter_private_directory() {
     BJ_TRY(const Fd directory,
@@ -301,7 +307,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
     if (fds.size() != kGuestFdCount || known || message.timeout_nanoseconds <= 0 ||
         message.proc > jar::ProcView::Masked || message.waits > 1 ||
-        message.write_execute > jar::WriteExecute::Denied) {
+        message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
@@ -335,7 +341,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
 jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     jar::SpecMessage plan{};
     plan.mode = host_.mode;
-    plan.guest = message.zygote == 0 ? jar::GuestKind::Program : jar::GuestKind::Fork;
+    plan.guest = message.guest;
     plan.proc = message.proc;
     plan.write_execute =
         host_.can_deny_execution == 1 ? message.write_execute : jar::WriteExecute::Allowed;

@@ -53,6 +53,7 @@ Result<LaunchMessage> make_launch(JarId jar, const Launch& launch) {
     message.proc = launch.proc;
     message.write_execute = launch.write_execute;
     message.zygote = launch.zygote;
+    message.guest = launch.zygote == 0 ? launch.guest : jar::GuestKind::Fork;
     BJ_TRY(message.command, jar::to_text(launch.command));
     return message;
 }

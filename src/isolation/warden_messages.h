@@ -61,7 +61,8 @@ struct LaunchMessage {
     std::uint32_t processes;
     jar::ProcView proc;
     jar::WriteExecute write_execute;
-    std::uint32_t zygote;  // who forks the guest; 0: the command is executed
+    std::uint32_t zygote;  // who forks the guest; 0: nobody
+    jar::GuestKind guest;  // Fork with a zygote; else Program or Launcher
     std::uint32_t waits;   // 1: the run begins with a StartMessage, and its clock only then
     jar::CommandText command;
 };
@@ -195,6 +196,7 @@ struct Launch {
     jar::ProcView proc = jar::ProcView::ProcessesOnly;
     jar::WriteExecute write_execute = jar::WriteExecute::Allowed;
     std::uint32_t zygote = 0;
+    jar::GuestKind guest = jar::GuestKind::Program;  // without a zygote
 };
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);

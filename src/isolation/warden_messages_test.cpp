@@ -139,5 +139,12 @@ TEST(LaunchCommand, LimitsComeThroughUnchanged) {
     EXPECT_EQ(received.workspace, limits.workspace);
 }
 
+TEST(WardenMessages, AZygoteForksItsGuest) {
+    EXPECT_EQ(launch_message().guest, jar::GuestKind::Program);
+    const Launch launcher{.command = kCommand, .guest = jar::GuestKind::Launcher};
+    EXPECT_EQ(make_launch(1, launcher)->guest, jar::GuestKind::Launcher);
+    EXPECT_EQ(make_launch(1, {.command = kCommand, .zygote = 3})->guest, jar::GuestKind::Fork);
+}
+
 }  // namespace
 }  // namespace belljar::isolation

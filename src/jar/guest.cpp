@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "jar/landlock.h"
+#include "jar/launcher.h"
+#include "jar/local_paths.h"
 #include "jar/scratch.h"
 #include "jar/seccomp_filter.h"
 #include "jar/seqpacket.h"
@@ -69,22 +71,11 @@ Result<void> enter_workspace(const Spec& spec) {
     return {};
 }
 
-// Where the jar has no tree of its own, the names of its directories are those of the host.
 std::vector<std::string> environment_of(const Spec& spec) {
-    std::vector<std::string> variables = spec.command.environment;
-    std::array<char, 4096> here{};
-    if (spec.message.workspace != WorkspaceKind::Directory ||
-        ::getcwd(here.data(), here.size()) == nullptr) {
-        return variables;
-    }
-    const std::string workspace(here.data());
-    const std::string scratch = workspace.substr(0, workspace.rfind('/') + 1);
-    for (std::string& variable : variables) {
-        if (variable.ends_with("=/workspace")) {
-            variable.replace(variable.find('=') + 1, std::string::npos, workspace);
-        } else if (variable.ends_with("=/tmp")) {
-            variable.replace(variable.find('=') + 1, std::string::npos, scratch + kTmpName);
-        }
+    const LocalPaths paths(spec.message.workspace);
+    std::vector<std::string> variables;
+    for (const std::string& variable : spec.command.environment) {
+        variables.push_back(paths.translate_variable(variable));
     }
     return variables;
 }
@@ -157,6 +148,9 @@ void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket
 void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
     reset_signals();
     confine_guest(spec, warden, listener_socket);
+    if (spec.message.guest == GuestKind::Launcher) {
+        become_launcher(spec.message.workspace);
+    }
     execute_command(spec, warden);
 }
 

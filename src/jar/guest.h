@@ -10,7 +10,7 @@ namespace belljar::jar {
 // but the guest's own and the two sockets.
 void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket);
 
-// The same, and then executes the command.
+// The same, and then executes the command or becomes the launcher.
 [[noreturn]] void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket);
 
 // Without any of it, for an interpreter that forks guests: executes the command.

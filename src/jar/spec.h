@@ -49,9 +49,10 @@ enum class WriteExecute : std::uint32_t {
 };
 
 enum class GuestKind : std::uint32_t {
-    Program,  // init executes the command
-    Fork,     // of a warm interpreter, which comes into the jar from outside
-    Zygote,   // no jar: this process becomes that interpreter
+    Program,   // init executes the command
+    Fork,      // of a warm interpreter, which comes into the jar from outside
+    Zygote,    // no jar: this process becomes that interpreter
+    Launcher,  // init's child reads from its request what to execute
 };
 
 // A path on the host, ended by a NUL byte; empty if there is none.

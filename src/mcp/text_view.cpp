@@ -218,7 +218,9 @@ std::string text_view(const engine::SandboxInfo& info) {
     lines.add(fmt::format("Belljar {}", info.version));
     lines.add("Languages:");
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
-        lines.add(runner_line(runner));
+        if (runner.usable) {
+            lines.add(runner_line(runner));
+        }
     }
     lines.add(limits_line("Default limits", info.default_limits));
     lines.add(limits_line("Largest limits", info.maximum_limits));
@@ -230,6 +232,16 @@ std::string text_view(const engine::SandboxInfo& info) {
     }
     lines.add("Network: none");
     lines.add(fmt::format("Protocol versions: {}", revision_names()));
+    return make_valid_utf8(lines.take());
+}
+
+std::string runners_view(const engine::SandboxInfo& info) {
+    Lines lines;
+    for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        lines.add(runner.usable
+                      ? runner_line(runner)
+                      : fmt::format("- {}: not usable: {}", runner.language, runner.reason));
+    }
     return make_valid_utf8(lines.take());
 }
 

@@ -18,4 +18,7 @@ namespace belljar::mcp {
 // The installation in a few lines.
 [[nodiscard]] std::string text_view(const engine::SandboxInfo& info);
 
+// Its languages, each with its version or why it cannot be used.
+[[nodiscard]] std::string runners_view(const engine::SandboxInfo& info);
+
 }  // namespace belljar::mcp

@@ -366,7 +366,9 @@ std::string language_names(const engine::SandboxInfo& info) {
     std::vector<std::string> names;
     names.reserve(info.runners.size());
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
-        names.push_back(runner.language);
+        if (runner.usable) {
+            names.push_back(runner.language);
+        }
     }
     return names.empty() ? "none at the moment" : fmt::format("{}", fmt::join(names, ", "));
 }

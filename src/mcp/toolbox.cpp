@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "engine/batch.h"
 #include "engine/run_arguments.h"
+#include "engine/runners_json.h"
 #include "engine/session_arguments.h"
 #include "execution/error_wire.h"
 #include "mcp/output_content.h"
@@ -25,6 +26,9 @@ namespace {
 json::array language_list(const engine::SandboxInfo& info) {
     json::array languages;
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
+        if (!runner.usable) {
+            continue;
+        }
         languages.push_back({{"language", runner.language},
                              {"aliases", json::array(runner.aliases.begin(), runner.aliases.end())},
                              {"version", make_valid_utf8(runner.version)}});
@@ -48,6 +52,15 @@ json::object describe(const engine::SandboxInfo& info) {
     description["protocol_versions"] = std::move(versions);
     description["network"] = "none";
     return description;
+}
+
+Result<void> refuse_arguments(const ToolCall& call) {
+    if (call.arguments.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("{} takes no arguments, but {} was given.", call.name,
+                            quote(call.arguments.begin()->key())));
 }
 
 bool is_own_fault(ErrorCode code) {
@@ -78,10 +91,13 @@ std::shared_ptr<RunNotices> make_notices(const asio::any_io_executor& io, const 
 }  // namespace
 
 const Toolbox::Entry* Toolbox::find(std::string_view name) {
-    static constexpr std::array<Entry, 4> kTools{
+    // Tools of other dialects can always be called, and are listed to nobody.
+    static constexpr std::array<Entry, 6> kTools{
         {{"execute_code", &Toolbox::execute_code},
          {"execute_batch", &Toolbox::execute_batch},
          {"manage_session", &Toolbox::manage_session},
+         {"list_runners", &Toolbox::list_runners},
+         {"sandbox.list_runners", &Toolbox::list_runners},
          {"get_sandbox_info", &Toolbox::get_sandbox_info}}};
     for (const Entry& tool : kTools) {
         if (tool.name == name) {
@@ -176,14 +192,23 @@ Task<Result<ToolOutcome>> Toolbox::execute_batch(ToolCall call,
                           .failed = !engine::succeeded(result)};
 }
 
+Task<Result<ToolOutcome>> Toolbox::list_runners(ToolCall call,
+                                                engine::CancellationPtr /*cancellation*/) {
+    BJ_CO_TRY_VOID(refuse_arguments(call));
+    const engine::SandboxInfo info = co_await executor_.survey();
+    json::array languages = engine::runners_json(info);
+    for (json::value& language : languages) {
+        // In the words of a service that has an image for each language.
+        language.get_object()["image"] = language.at("runner");
+    }
+    co_return ToolOutcome{.text = runners_view(info),
+                          .structured = json::object{{"languages", std::move(languages)}}};
+}
+
 Task<Result<ToolOutcome>> Toolbox::get_sandbox_info(ToolCall call,
                                                     engine::CancellationPtr /*cancellation*/) {
-    if (!call.arguments.empty()) {
-        co_return fail(ErrorCode::InvalidArgument,
-                       fmt::format("get_sandbox_info takes no arguments, but {} was given.",
-                                   quote(call.arguments.begin()->key())));
-    }
-    const engine::SandboxInfo info = executor_.info();
+    BJ_CO_TRY_VOID(refuse_arguments(call));
+    const engine::SandboxInfo info = co_await executor_.survey();
     co_return ToolOutcome{.text = text_view(info), .structured = describe(info)};
 }
 

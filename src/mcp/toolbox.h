@@ -42,6 +42,7 @@ class Toolbox {
     Task<Result<ToolOutcome>> execute_code(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> execute_batch(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> manage_session(ToolCall call, engine::CancellationPtr cancellation);
+    Task<Result<ToolOutcome>> list_runners(ToolCall call, engine::CancellationPtr cancellation);
     Task<Result<ToolOutcome>> get_sandbox_info(ToolCall call, engine::CancellationPtr cancellation);
 
     engine::Executor& executor_;

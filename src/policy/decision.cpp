@@ -140,6 +140,17 @@ Policy policy_from(const config::LimitSettings& limits) {
     return policy;
 }
 
+Policy with_defaults(Policy policy, const execution::LimitChoices& choices) {
+    execution::Limits& limits = policy.defaults;
+    const execution::Limits& most = policy.maximum;
+    limits.timeout = std::min(choices.timeout.value_or(limits.timeout), most.timeout);
+    limits.memory = std::min(choices.memory.value_or(limits.memory), most.memory);
+    limits.cpu = std::min(choices.cpu.value_or(limits.cpu), most.cpu);
+    limits.processes = std::min(choices.processes.value_or(limits.processes), most.processes);
+    limits.tmp = std::min(choices.tmp.value_or(limits.tmp), most.tmp);
+    return policy;
+}
+
 Result<execution::RunPlan> decide(const Policy& policy, execution::RunRequest request) {
     BJ_TRY_VOID(check_code(policy, request.code));
     execution::RunPlan plan{.limits = policy.defaults};

@@ -179,5 +179,18 @@ TEST(PolicyFrom, TakesEveryLimitOfTheOperator) {
     EXPECT_FALSE(decide(policy, {.code = "0123456789a"}));
 }
 
+TEST(PolicyDecision, ALanguageChoosesItsDefaultsWithinTheMaximum) {
+    Policy policy = policy_from({});
+    policy.maximum.memory = gibibytes(1);
+    const Policy chosen = with_defaults(policy, {.timeout = std::chrono::seconds(90),
+                                                 .memory = gibibytes(8),
+                                                 .processes = policy.maximum.processes + 1});
+    EXPECT_EQ(chosen.defaults.timeout, Duration(std::chrono::seconds(90)));
+    EXPECT_EQ(chosen.defaults.memory, gibibytes(1));
+    EXPECT_EQ(chosen.defaults.processes, policy.maximum.processes);
+    EXPECT_EQ(chosen.defaults.tmp, policy.defaults.tmp) << "no opinion";
+    EXPECT_EQ(chosen.maximum, policy.maximum);
+}
+
 }  // namespace
 }  // namespace belljar::policy

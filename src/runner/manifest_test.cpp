@@ -59,17 +59,139 @@ TEST(Manifest, ReadsEveryKey) {
     EXPECT_NE(manifest.bootstrap.find("Runs one program inside a jar"), std::string::npos);
 }
 
-TEST(Manifest, EveryKeyIsRequired) {
-    for (const auto& [key, value] : valid_keys()) {
-        Keys keys = valid_keys();
+Keys launched_keys() {
+    return {{"language", "\"ruby\""},
+            {"version", R"(["{program}", "--version"])"},
+            {"detect", R"(["/usr/bin/ruby"])"},
+            {"file", "\"main.rb\""},
+            {"command", R"(["{program}", "{file}", "{args}"])"}};
+}
+
+std::string launched_message_with(const std::string& key, const std::string& value) {
+    Keys keys = launched_keys();
+    keys[key] = value;
+    return message_for(text_of(keys));
+}
+
+TEST(Manifest, NeedsOnlyWhatCannotBeGuessed) {
+    const Manifest manifest = parse_manifest("ruby.toml", text_of(launched_keys())).value();
+    EXPECT_TRUE(manifest.has_launcher());
+    EXPECT_EQ(manifest.runner, "ruby");
+    EXPECT_EQ(manifest.title, "ruby");
+    EXPECT_EQ(manifest.need, Need::Optional);
+    EXPECT_EQ(manifest.proc, ProcView::ProcessesOnly);
+    EXPECT_EQ(manifest.write_execute, WriteExecute::Denied);
+    EXPECT_FALSE(manifest.environment.empty());
+    EXPECT_EQ(manifest.limits, execution::LimitChoices{});
+    for (const auto& [key, value] : launched_keys()) {
+        Keys keys = launched_keys();
         keys.erase(key);
         EXPECT_NE(message_for(text_of(keys)).find("\"" + key + "\""), std::string::npos) << key;
     }
     message_for("");
 }
 
+TEST(Manifest, ReadsSections) {
+    const std::string text = text_of(launched_keys()) +
+                             "required = true\ntitle = \"Ruby\"\nversion_prefix = \"ruby \"\n"
+                             "[compile]\ncommand = [\"/usr/bin/rbc\", \"{file}\"]\n"
+                             "timeout = \"5s\"\nmemory = \"64m\"\n"
+                             "[limits]\ntimeout = \"2m\"\nmemory = \"1g\"\ncpu = 2\n"
+                             "processes = 7\ntmp = \"5m\"\n";
+    const Manifest manifest = parse_manifest("ruby.toml", text).value();
+    EXPECT_EQ(manifest.need, Need::Required);
+    EXPECT_EQ(manifest.title, "Ruby");
+    EXPECT_EQ(manifest.version_prefix, "ruby ");
+    EXPECT_EQ(manifest.compile.command, (std::vector<std::string>{"/usr/bin/rbc", "{file}"}));
+    EXPECT_EQ(manifest.compile.timeout, Duration(std::chrono::seconds(5)));
+    EXPECT_EQ(manifest.compile.memory, mebibytes(64));
+    EXPECT_EQ(manifest.limits, (execution::LimitChoices{.timeout = std::chrono::minutes(2),
+                                                        .memory = gibibytes(1),
+                                                        .cpu = 2.0,
+                                                        .processes = 7,
+                                                        .tmp = mebibytes(5)}));
+}
+
+TEST(Manifest, SaysWhichKeyInWhichLineAndWhatIsAllowed) {
+    EXPECT_EQ(message_for("language = \"a\"\n\nlangage = 1\n")
+                  .find("lua.toml:3: unknown key "
+                        "\"langage\"; allowed are "
+                        "language, title"),
+              0U);
+    const std::string text = text_of(launched_keys());
+    EXPECT_NE(message_for(text + "[limits]\nmemroy = 1\n").find("unknown key \"limits.memroy\""),
+              std::string::npos);
+    EXPECT_NE(message_for(text + "[compile]\ncomand = 1\n").find("\"compile.comand\""),
+              std::string::npos);
+    EXPECT_EQ(message_for(text + "[limits]\nmemory = 5\n"),
+              "lua.toml:7: \"limits.memory\" must be a size such as \"64m\" or \"1g\"");
+    for (const std::string line :
+         {"timeout = 5", "timeout = \"x\"", "timeout = \"0s\"", "memory = \"0\"", "cpu = \"1\"",
+          "cpu = 0", "cpu = 2000", "processes = -1", "processes = 1.5", "processes = 99999",
+          "tmp = \"little\""}) {
+        EXPECT_NE(message_for(text + "[limits]\n" + line).find("lua.toml:7: \"limits."),
+                  std::string::npos)
+            << line;
+    }
+    message_for(text + "limits = 1\n");
+    message_for(text + "compile = []\n");
+}
+
+TEST(Manifest, RefusesWhatCannotWork) {
+    const auto refuses = [](const std::string& key, const std::string& value,
+                            const std::string& part) {
+        EXPECT_NE(launched_message_with(key, value).find(part), std::string::npos) << value;
+    };
+    for (const std::string name :
+         {"\"Ruby\"", "\"a b\"", "\"a/b\"", "\"a23456789b123456789c123456789d123\""}) {
+        refuses("language", name, "lower-case");
+        refuses("aliases", "[" + name + "]", "lower-case");
+    }
+    refuses("aliases", R"(["ruby"])", "twice");
+    refuses("aliases", R"(["rb", "rb"])", "twice");
+    for (const std::string name : {"\"a/b\"", "\".hidden\"", "\"..\"", "\"\""}) {
+        refuses("file", name, "\"file\"");
+    }
+    refuses("command", R"(["{program}", "{args}", "{file}"])", "last");
+    refuses("command", R"(["{program}", "-x{args}"])", "last");
+    refuses("command", R"(["{output}"])", "absolute path");
+    refuses("command", R"(["/bin/x", "{output}"])", "nothing is compiled");
+    refuses("detect", "[]", "absolute paths");
+    refuses("detect", R"(["ruby"])", "absolute paths");
+    refuses("detect", R"(["/usr/../etc/x"])", "absolute paths");
+    refuses("version", R"(["ruby"])", "absolute path");
+    refuses("version", "[]", "absolute path");
+    refuses("environment", R"(["HOME"])", "NAME=value");
+    refuses("environment", R"(["=x"])", "NAME=value");
+    refuses("preload", R"(["a"])", "with a bootstrap");
+    refuses("ready", "1", "with a bootstrap");
+    refuses("required", "1", "true or false");
+    refuses("bootstrap", "[]", "leave the key out");
+    EXPECT_NE(message_with("file", "\"main.lua\"").find("without a bootstrap"), std::string::npos);
+    EXPECT_NE(message_with("ready", "-1").find("0 to 4096"), std::string::npos);
+    EXPECT_NE(message_for(text_of(valid_keys()) + "[compile]\ncommand = [\"/bin/true\"]")
+                  .find("without a bootstrap"),
+              std::string::npos);
+    EXPECT_NE(
+        message_for(text_of(launched_keys()) + "[compile]\ncommand = [\"{program}\", \"{args}\"]")
+            .find("for the program"),
+        std::string::npos);
+}
+
+TEST(Manifest, ItsProgramsCanComeFromElsewhere) {
+    const GuestProgram program = [](const std::string& name) -> Result<std::string> {
+        return "text of " + name;
+    };
+    Keys keys = valid_keys();
+    keys["bootstrap"] = R"(["a", "b"])";
+    const Manifest manifest = parse_manifest("lua.toml", text_of(keys), program).value();
+    EXPECT_EQ(manifest.bootstrap, "text of atext of b");
+    EXPECT_EQ(manifest.self_test, "text of python/self_test.py");
+}
+
 TEST(Manifest, RefusesWrongTypes) {
-    for (const std::string& key : {"language", "runner", "self_test", "proc", "write_execute"}) {
+    for (const std::string& key :
+         {"language", "runner", "title", "self_test", "proc", "write_execute"}) {
         for (const std::string& value : {"1", "true", "\"\"", R"(["a"])", "{ a = 1 }"}) {
             EXPECT_NE(message_with(key, value).find(key), std::string::npos) << key << value;
         }
@@ -118,74 +240,24 @@ TEST(Manifest, SaysTheLineOfASyntaxError) {
     message_for(std::string("a\0b", 3));
 }
 
-TEST(Runners, LoadsTheEmbeddedManifests) {
-    const Runners runners = Runners::create().value();
-    ASSERT_FALSE(runners.all().empty());
-    for (const Manifest& manifest : runners.all()) {
-        EXPECT_FALSE(manifest.bootstrap.empty());
-        EXPECT_FALSE(manifest.self_test.empty());
-        EXPECT_TRUE(manifest.command.front().starts_with('/'));
-        for (const std::string& variable : manifest.environment) {
-            EXPECT_NE(variable.find('='), std::string::npos) << variable;
-        }
-    }
-    EXPECT_NE(runners.names().find("python"), std::string::npos);
-}
-
-TEST(Runners, FindsByNameAndAliasWithoutRegardToCase) {
-    const Runners runners = Runners::create().value();
-    const Manifest* python = runners.find("python");
-    ASSERT_NE(python, nullptr);
-    for (const std::string_view name : {"Python", "PYTHON", "py", "PY", "python3", "Python3"}) {
-        EXPECT_EQ(runners.find(name), python) << name;
-    }
-    for (const std::string_view name :
-         {"", " python", "python ", "pyth", "python4", "cpython", "cobol"}) {
-        EXPECT_EQ(runners.find(name), nullptr) << name;
-    }
-    EXPECT_EQ(runners.find(std::string_view("python\0", 7)), nullptr);
-}
-
-// find() compares with the lower-case form of what was asked.
-TEST(Runners, ShippedNamesAreLowerCaseAndDistinct) {
-    const Runners runners = Runners::create().value();
-    std::map<std::string, int> seen;
-    for (const Manifest& manifest : runners.all()) {
-        ++seen[manifest.language];
-        for (const std::string& alias : manifest.aliases) {
-            ++seen[alias];
-        }
-    }
-    for (const auto& [name, count] : seen) {
-        EXPECT_EQ(count, 1) << name;
-        EXPECT_EQ(name.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), std::string::npos) << name;
-    }
-}
-
 TEST(Manifest, ASpecialistHasMoreAndIsFoundByItsWords) {
     const std::string text = text_of(valid_keys()) + "preload = [\"a\"]\n[specialist]\n" +
                              "words = [\"luasql\"]\npreload = [\"b\"]\nenvironment = [\"X=1\"]\n";
-    const Manifest manifest = parse_manifest("lua.toml", text).value();
-    ASSERT_TRUE(manifest.specialist);
-    EXPECT_EQ(manifest.preload, std::vector<std::string>{"a"});
-    EXPECT_EQ(manifest.specialist->preload, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(manifest.specialist->environment,
+    const auto manifest =
+        std::make_shared<const Manifest>(parse_manifest("lua.toml", text).value());
+    ASSERT_TRUE(manifest->specialist);
+    EXPECT_EQ(manifest->preload, std::vector<std::string>{"a"});
+    EXPECT_EQ(manifest->specialist->preload, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(manifest->specialist->environment,
               (std::vector<std::string>{"HOME=/workspace", "X=1"}));
-    EXPECT_EQ(manifest.specialist->language, "lua");
-    EXPECT_EQ(suited(&manifest, "require 'luasql'"), manifest.specialist.get());
-    EXPECT_EQ(suited(&manifest, "print(1)"), &manifest);
-    EXPECT_EQ(suited(manifest.specialist.get(), "luasql"), manifest.specialist.get());
+    EXPECT_EQ(manifest->specialist->language, "lua");
+    EXPECT_EQ(suited(manifest, "require 'luasql'"), manifest->specialist);
+    EXPECT_EQ(suited(manifest, "print(1)"), manifest);
+    EXPECT_EQ(suited(manifest->specialist, "luasql"), manifest->specialist);
 }
 
 TEST(Manifest, ASpecialistNeedsItsWords) {
     message_for(text_of(valid_keys()) + "[specialist]\npreload = []\nenvironment = []\n");
-}
-
-TEST(Runners, SpecialistsCanBeDismissed) {
-    Runners runners = Runners::create().value();
-    EXPECT_TRUE(runners.find("python")->specialist);
-    runners.dismiss_specialists();
-    EXPECT_FALSE(runners.find("python")->specialist);
 }
 
 }  // namespace

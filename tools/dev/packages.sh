@@ -16,6 +16,7 @@ packages_of() {
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
                 "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
+                "gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "$(node_packages)"
             ;;
         # What guests find for work with data, and fonts for what they draw.

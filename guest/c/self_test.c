@@ -1,0 +1,6 @@
+#include <stdio.h>
+
+int main(void) {
+    printf("%s\n", __VERSION__);
+    return 0;
+}
