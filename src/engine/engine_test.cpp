@@ -60,6 +60,12 @@ Task<void> test_self(Engine* engine, std::optional<Result<void>>* result) {
     *result = std::move(tested);
 }
 
+runner::Runners generalists() {
+    runner::Runners runners = runner::Runners::create().value();
+    runners.dismiss_specialists();
+    return runners;
+}
+
 class EngineTest : public testing::Test {
    protected:
     EngineTest() { start(link.listen()); }
@@ -122,7 +128,7 @@ class EngineTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    Engine engine{context.get_executor(), link, runner::Runners::create().value(), options(), log};
+    Engine engine{context.get_executor(), link, generalists(), options(), log};
     Caller run;
 };
 
@@ -206,7 +212,7 @@ TEST_F(EngineTest, TellsWhereALongOutputIs) {
     Engine::Options keeping = options();
     keeping.policy.defaults.output = Bytes{4};
     keeping.outputs = {.store = store.get(), .uri_before = "before/", .uri_after = "/after"};
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), keeping, log);
+    Engine other(context.get_executor(), link, generalists(), keeping, log);
     for (const std::string_view text : {"long enough", "long"}) {
         Caller caller;
         start(execute(&other, {.code = "1"}, &caller));
@@ -310,7 +316,7 @@ TEST_F(EngineTest, TheSelfTestIsToldWhatJarsLackAndHasTimeEnough) {
     Engine::Options weak = options();
     weak.isolation.missing = {"namespaces", "cpu_share"};
     weak.policy = policy::policy_from({.timeout = std::chrono::milliseconds(5), .code = Bytes{1}});
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), weak, log);
+    Engine other(context.get_executor(), link, generalists(), weak, log);
     std::optional<Result<void>> tested;
     start(test_self(&other, &tested));
     Order order = take_order();
@@ -434,8 +440,7 @@ class EngineWithPoolTest : public EngineTest {
 
     void TearDown() override { pooled.close(); }
 
-    Engine pooled{context.get_executor(), link, runner::Runners::create().value(), with_pool(),
-                  log};
+    Engine pooled{context.get_executor(), link, generalists(), with_pool(), log};
 };
 
 TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {

@@ -12,6 +12,12 @@
 namespace belljar::engine {
 namespace {
 
+runner::Runners generalists() {
+    runner::Runners runners = runner::Runners::create().value();
+    runners.dismiss_specialists();
+    return runners;
+}
+
 class ZygotesTest : public testing::Test {
    protected:
     void SetUp() override {
@@ -74,7 +80,7 @@ class ZygotesTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    runner::Runners runners = runner::Runners::create().value();
+    runner::Runners runners = generalists();
     const runner::Manifest& python = *runners.find("python");
     std::optional<Zygotes> zygotes;
     bool holds = true;
