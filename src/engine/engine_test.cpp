@@ -60,6 +60,17 @@ Task<void> test_self(Engine* engine, std::optional<Result<void>>* result) {
     *result = std::move(tested);
 }
 
+// A report as the bootstrap would write it that has this request.
+std::string marked(const std::string& request, const std::string& report) {
+    return R"({"mark":)" + to_text(parse_json(request).value().at("mark")) + "," + report.substr(1);
+}
+
+runner::Runners generalists() {
+    runner::Runners runners = runner::Runners::create().value();
+    runners.dismiss_specialists();
+    return runners;
+}
+
 class EngineTest : public testing::Test {
    protected:
     EngineTest() { start(link.listen()); }
@@ -122,7 +133,7 @@ class EngineTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    Engine engine{context.get_executor(), link, runner::Runners::create().value(), options(), log};
+    Engine engine{context.get_executor(), link, generalists(), options(), log};
     Caller run;
 };
 
@@ -136,7 +147,8 @@ TEST_F(EngineTest, ARunGoesFromRequestToResult) {
     EXPECT_FALSE(read_all(order.fd(GuestFd::Program), mebibytes(1)).value().empty());
     ASSERT_TRUE(write_all(order.fd(GuestFd::Stdout), "out"));
     ASSERT_TRUE(write_all(order.fd(GuestFd::Stderr), "err"));
-    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":42,"repr":"42"})"));
+    ASSERT_TRUE(
+        write_all(order.fd(GuestFd::Report), marked(request, R"({"result":42,"repr":"42"})")));
     EXPECT_FALSE(run.result);
     end(order);
     ASSERT_TRUE(run.result && *run.result);
@@ -156,7 +168,9 @@ TEST_F(EngineTest, ARunGoesFromRequestToResult) {
 TEST_F(EngineTest, TheKernelsWordCountsAndNotTheGuests) {
     start(execute(&engine, {.code = "1"}, &run));
     Order order = take_order();
-    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"status":"ok","result":1})"));
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report),
+                          marked(read_all(order.fd(GuestFd::Request), mebibytes(1)).value(),
+                                 R"({"status":"ok","result":1})")));
     end(order, killed_for(KillReason::Deadline));
     EXPECT_EQ((*run.result)->status, Status::Timeout);
     EXPECT_EQ((*run.result)->denials.size(), 1U);
@@ -206,7 +220,7 @@ TEST_F(EngineTest, TellsWhereALongOutputIs) {
     Engine::Options keeping = options();
     keeping.policy.defaults.output = Bytes{4};
     keeping.outputs = {.store = store.get(), .uri_before = "before/", .uri_after = "/after"};
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), keeping, log);
+    Engine other(context.get_executor(), link, generalists(), keeping, log);
     for (const std::string_view text : {"long enough", "long"}) {
         Caller caller;
         start(execute(&other, {.code = "1"}, &caller));
@@ -282,7 +296,9 @@ TEST_F(EngineTest, IsReadyAfterItsSelfTest) {
     std::optional<Result<void>> tested;
     start(test_self(&engine, &tested));
     Order order = take_order();
-    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":"3.11.2","repr":"'3.11.2'"})"));
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report),
+                          marked(read_all(order.fd(GuestFd::Request), mebibytes(1)).value(),
+                                 R"({"result":"3.11.2","repr":"'3.11.2'"})")));
     end(order);
     ASSERT_TRUE(tested && *tested);
     EXPECT_TRUE(engine.ready());
@@ -310,7 +326,7 @@ TEST_F(EngineTest, TheSelfTestIsToldWhatJarsLackAndHasTimeEnough) {
     Engine::Options weak = options();
     weak.isolation.missing = {"namespaces", "cpu_share"};
     weak.policy = policy::policy_from({.timeout = std::chrono::milliseconds(5), .code = Bytes{1}});
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), weak, log);
+    Engine other(context.get_executor(), link, generalists(), weak, log);
     std::optional<Result<void>> tested;
     start(test_self(&other, &tested));
     Order order = take_order();
@@ -328,7 +344,8 @@ TEST_F(EngineTest, TheReasonIsTheSentenceOfTheSelfTest) {
     Order order = take_order();
     ASSERT_TRUE(write_all(
         order.fd(GuestFd::Report),
-        R"({"error":{"type":"JarProblem","message":"The jar does not hold: it leaks."}})"));
+        marked(read_all(order.fd(GuestFd::Request), mebibytes(1)).value(),
+               R"({"error":{"type":"JarProblem","message":"The jar does not hold: it leaks."}})")));
     ASSERT_TRUE(write_all(order.fd(GuestFd::Stderr), "Traceback"));
     end(order, exited_with(1));
     ASSERT_TRUE(tested && !*tested);
@@ -344,7 +361,9 @@ TEST_F(EngineTest, NothingRunsBeforeTheSelfTestHasPassed) {
     start(test_self(&engine, &tested));
     Order trial = take_order();
     EXPECT_FALSE(has_order());
-    ASSERT_TRUE(write_all(trial.fd(GuestFd::Report), R"({"repr":"'3.11.2'"})"));
+    ASSERT_TRUE(write_all(trial.fd(GuestFd::Report),
+                          marked(read_all(trial.fd(GuestFd::Request), mebibytes(1)).value(),
+                                 R"({"repr":"'3.11.2'"})")));
     end(trial);
     Order order = take_order();
     EXPECT_FALSE(run.result);
@@ -399,8 +418,9 @@ TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
         std::optional<Result<void>> tested;
         start(test_self(&engine, &tested));
         Order order = take_order();
-        ASSERT_TRUE(
-            write_all(order.fd(GuestFd::Report), R"({"repr":")" + std::string(repr) + "\"}"));
+        ASSERT_TRUE(write_all(order.fd(GuestFd::Report),
+                              marked(read_all(order.fd(GuestFd::Request), mebibytes(1)).value(),
+                                     R"({"repr":")" + std::string(repr) + "\"}")));
         end(order);
         EXPECT_TRUE(tested) << "[" << repr << "]";
     }
@@ -422,7 +442,9 @@ class EngineWithPoolTest : public EngineTest {
         start(test_self(&pooled, &tested));
         Order trial = take_order();
         EXPECT_EQ(trial.message.waits, 0U);
-        EXPECT_TRUE(write_all(trial.fd(GuestFd::Report), R"({"repr":"'3.11.2'"})"));
+        EXPECT_TRUE(write_all(trial.fd(GuestFd::Report),
+                              marked(read_all(trial.fd(GuestFd::Request), mebibytes(1)).value(),
+                                     R"({"repr":"'3.11.2'"})")));
         end(trial);
         Order waiting = take_order();
         EXPECT_EQ(waiting.message.waits, 1U);
@@ -434,8 +456,7 @@ class EngineWithPoolTest : public EngineTest {
 
     void TearDown() override { pooled.close(); }
 
-    Engine pooled{context.get_executor(), link, runner::Runners::create().value(), with_pool(),
-                  log};
+    Engine pooled{context.get_executor(), link, generalists(), with_pool(), log};
 };
 
 TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {
@@ -448,7 +469,8 @@ TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {
     EXPECT_EQ(begun.timeout_nanoseconds, 5'000'000'000);
     const std::string request = read_all(order.fd(GuestFd::Request), mebibytes(1)).value();
     EXPECT_EQ(parse_json(request).value().at("code").as_string(), "6*7");
-    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), R"({"result":42,"repr":"42"})"));
+    ASSERT_TRUE(
+        write_all(order.fd(GuestFd::Report), marked(request, R"({"result":42,"repr":"42"})")));
     end(order);
     ASSERT_TRUE(run.result && *run.result);
     EXPECT_EQ((*run.result)->result_json, "42");

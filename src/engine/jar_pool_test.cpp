@@ -25,6 +25,12 @@ struct Order {
     Fd& fd(GuestFd which) { return fds[static_cast<std::size_t>(which)]; }
 };
 
+runner::Runners generalists() {
+    runner::Runners runners = runner::Runners::create().value();
+    runners.dismiss_specialists();
+    return runners;
+}
+
 class JarPoolTest : public testing::Test {
    protected:
     void SetUp() override {
@@ -131,7 +137,7 @@ class JarPoolTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    runner::Runners runners = runner::Runners::create().value();
+    runner::Runners runners = generalists();
     const runner::ManifestPtr python_manifest = runners.find("python");
     const runner::Manifest& python = *python_manifest;
     execution::Limits limits;

@@ -14,6 +14,12 @@
 namespace belljar::engine {
 namespace {
 
+runner::Runners generalists() {
+    runner::Runners runners = runner::Runners::create().value();
+    runners.dismiss_specialists();
+    return runners;
+}
+
 class ZygotesTest : public testing::Test {
    protected:
     void SetUp() override {
@@ -76,7 +82,7 @@ class ZygotesTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    runner::Runners runners = runner::Runners::create().value();
+    runner::Runners runners = generalists();
     const runner::ManifestPtr python_manifest = runners.find("python");
     const runner::Manifest& python = *python_manifest;
     std::optional<Zygotes> zygotes;

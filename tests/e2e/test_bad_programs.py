@@ -202,8 +202,9 @@ def test_broken_report_of_a_failure(open_server):
 
 
 def test_report_is_not_for_processes_of_the_program(open_server):
-    record = open_server.execute("import subprocess\nsubprocess.run(['/bin/sh', '-c', 'echo x >&5'],"
-                                 " stderr=subprocess.DEVNULL, close_fds=False).returncode != 0")
+    record = open_server.execute(
+        "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'echo x >&5'],"
+        " stderr=subprocess.DEVNULL, close_fds=False).returncode != 0")
     assert record["result"] is True and "report" not in record
 
 

@@ -12,7 +12,8 @@ from support_binary import GUESTS, belljar
 # "/workspace", "/tools" and so on, and what an interpreter needs of a system.
 ALWAYS_THERE = {"workspace", "data", "tmp", "usr", "proc", "dev", "etc"}
 MAY_BE_THERE = {"tools", "servers", "skills", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
-ETC = {"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf", "alternatives"}
+ETC = {"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf", "alternatives", "fonts",
+       "matplotlibrc"}
 DEV = {"null", "zero", "full", "random", "urandom", "fd", "stdin", "stdout", "stderr", "shm"}
 WRITABLE = {"/tmp", "/workspace", "/dev/shm"}
 DEVICES = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}

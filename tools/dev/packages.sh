@@ -19,10 +19,11 @@ packages_of() {
                 "gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "$(node_packages)"
             ;;
-        # What guests find for work with data, and fonts for what they draw.
+        # What guests find for work with data, and fonts for what they draw. Not scipy: on Debian 12
+        # it depends on a compiler whose Boost conflicts with that of the build.
         science)
-            echo "python3-numpy python3-pandas python3-scipy python3-matplotlib python3-pil" \
-                "fontconfig-config fonts-wqy-microhei fonts-symbola"
+            echo "python3-numpy python3-pandas python3-matplotlib python3-pil" \
+                "fonts-wqy-microhei fonts-symbola"
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
