@@ -6,9 +6,11 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 
 #include "base/id.h"
 #include "base/utf8.h"
+#include "jar/step.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 
@@ -36,6 +38,12 @@ std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& 
     return fmt::format("the trial run of {} ended with status {}: {}", manifest.language,
                        execution::name_of(result.status),
                        make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
+}
+
+// The jar was made, but its root has no such interpreter.
+bool lacks_interpreter(const Error& error) {
+    return error.sys_errno == ENOENT &&
+           error.where == fmt::format("jar: {}", jar::name_of(jar::Step::Execute));
 }
 
 // Without a cgroup each process is limited as it starts.
@@ -296,9 +304,23 @@ Task<Result<void>> Engine::test_jar(const runner::Manifest* manifest, std::uint3
     co_return Result<void>{};
 }
 
+// Languages without an interpreter are left out, as long as there is another.
 Task<Result<void>> Engine::test_jars() {
+    std::vector<std::string> missing;
     for (const runner::Manifest& manifest : runners_.all()) {
-        BJ_CO_TRY_VOID(co_await test_jar(&manifest, 0));
+        Result<void> tested = co_await test_jar(&manifest, 0);
+        const bool is_last = missing.size() + 1 == runners_.all().size();
+        if (!tested && (is_last || !lacks_interpreter(tested.error()))) {
+            co_return tested;
+        }
+        if (!tested) {
+            log_.warning("a language cannot be used: its interpreter is missing",
+                         {{"language", manifest.language}, {"path", manifest.command.front()}});
+            missing.push_back(manifest.language);
+        }
+    }
+    for (const std::string& language : missing) {
+        runners_.remove(language);
     }
     co_return Result<void>{};
 }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "engine/test_runners.h"
 
 namespace belljar::engine {
 namespace {
@@ -122,7 +123,7 @@ class EngineTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    Engine engine{context.get_executor(), link, runner::Runners::create().value(), options(), log};
+    Engine engine{context.get_executor(), link, only_python(), options(), log};
     Caller run;
 };
 
@@ -206,7 +207,7 @@ TEST_F(EngineTest, TellsWhereALongOutputIs) {
     Engine::Options keeping = options();
     keeping.policy.defaults.output = Bytes{4};
     keeping.outputs = {.store = store.get(), .uri_before = "before/", .uri_after = "/after"};
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), keeping, log);
+    Engine other(context.get_executor(), link, only_python(), keeping, log);
     for (const std::string_view text : {"long enough", "long"}) {
         Caller caller;
         start(execute(&other, {.code = "1"}, &caller));
@@ -310,7 +311,7 @@ TEST_F(EngineTest, TheSelfTestIsToldWhatJarsLackAndHasTimeEnough) {
     Engine::Options weak = options();
     weak.isolation.missing = {"namespaces", "cpu_share"};
     weak.policy = policy::policy_from({.timeout = std::chrono::milliseconds(5), .code = Bytes{1}});
-    Engine other(context.get_executor(), link, runner::Runners::create().value(), weak, log);
+    Engine other(context.get_executor(), link, only_python(), weak, log);
     std::optional<Result<void>> tested;
     start(test_self(&other, &tested));
     Order order = take_order();
@@ -434,7 +435,7 @@ class EngineWithPoolTest : public EngineTest {
 
     void TearDown() override { pooled.close(); }
 
-    Engine pooled{context.get_executor(), link, runner::Runners::create().value(), with_pool(),
+    Engine pooled{context.get_executor(), link, only_python(), with_pool(),
                   log};
 };
 

@@ -1,4 +1,5 @@
 #include "engine/jar_pool.h"
+#include "engine/test_runners.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -129,7 +130,7 @@ class JarPoolTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
-    runner::Runners runners = runner::Runners::create().value();
+    runner::Runners runners = only_python();
     const runner::Manifest& python = *runners.find("python");
     execution::Limits limits;
     std::optional<JarPool> pool;

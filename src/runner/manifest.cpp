@@ -53,10 +53,12 @@ Result<bool> choice(const toml::table& table, std::string_view key, std::string_
 }
 
 Result<std::string> guest_program(const std::string& path) {
-    for (const EmbeddedFile& file : embedded_files()) {
-        if (file.path.starts_with(kGuestPrograms) &&
-            file.path.substr(kGuestPrograms.size()) == path) {
-            return std::string(file.content);
+    for (const auto& files : {embedded_files(), embedded_packages()}) {
+        for (const EmbeddedFile& file : files) {
+            if (file.path.starts_with(kGuestPrograms) &&
+                file.path.substr(kGuestPrograms.size()) == path) {
+                return std::string(file.content);
+            }
         }
     }
     return fail(ErrorCode::InvalidArgument, fmt::format("no guest program \"{}\"", path));
@@ -126,6 +128,10 @@ const Manifest* Runners::find(std::string_view language) const {
         }
     }
     return nullptr;
+}
+
+void Runners::remove(std::string_view language) {
+    std::erase_if(manifests_, [language](const Manifest& one) { return one.language == language; });
 }
 
 std::string Runners::names() const {

@@ -34,7 +34,7 @@ struct Manifest {
 
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view name, std::string_view text);
 
-// The languages this installation knows. Immutable after create().
+// The languages this installation knows.
 class Runners {
    public:
     // The manifests that are part of the binary.
@@ -43,6 +43,8 @@ class Runners {
     // By language name or alias, without regard to case.
     [[nodiscard]] const Manifest* find(std::string_view language) const;
     [[nodiscard]] const std::vector<Manifest>& all() const { return manifests_; }
+    // Forgets a language that cannot be used here. Not once anybody holds a manifest.
+    void remove(std::string_view language);
     // "python, javascript", for messages.
     [[nodiscard]] std::string names() const;
 

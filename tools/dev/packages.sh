@@ -11,12 +11,12 @@ packages_of() {
     case $1 in
         build)
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
-                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl"
+                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl $(node_packages)"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
                 "golang-github-containers-common python3-numpy python3-pandas erofs-utils" \
-                "e2fsprogs $(node_packages)"
+                "e2fsprogs"
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
@@ -28,7 +28,6 @@ packages_of() {
 # Only commands that do not exist: a nodejs package from its vendor brings its own npm, which
 # conflicts with the distribution's.
 node_packages() {
-    [[ -d tests/clients ]] || return 0
     command -v node >/dev/null || echo nodejs
     command -v npm >/dev/null || echo npm
 }
