@@ -184,13 +184,18 @@ function runUnread(source) {
 }
 
 function placeOfProblem(problem) {
-    return problem.loc && { line: problem.loc.line, column: problem.loc.column + 1 };
+    const { line, column } = problem.loc ?? {};
+    const message = problem.message.replace(` (${line}:${column})`, '');
+    return problem.loc && { line, column: column + 1, message };
 }
 
 // A syntax error has no frames of the program.
 function atPlace(error, place) {
     if (place) {
         const found = current.locateText(place);
+        if (current.source.split('\n')[found.line - 1]?.[found.column - 1] === '@') {
+            error.message = 'Decorators are not supported';
+        }
         error.stack = `${errorHead(error)}\n    at ${describePlace(found)}`;
         places.set(error, found);
     }
@@ -259,6 +264,9 @@ function runModule(text, isOwnNameUsed) {
     }, (error) => {
         program.pending = false;
         const place = program.problem ?? placeOfImport(program, error);
+        if (program.problem && error.message === 'Illegal return statement') {
+            error.message = program.problem.message; // here it is legal, but something else is not
+        }
         if (Object.hasOwn(globalThis, HOOKS)) {
             delete globalThis[HOOKS];
             restore();
@@ -377,11 +385,19 @@ function watchEnd() {
             process.exitCode = 13; // as the interpreter has it for an await that never ends
             writeError('Warning: Detected unsettled top-level await\n');
         }
-        const { names, error } = report;
+        sendReport();
+    });
+}
+
+function sendReport() {
+    const { names, error } = report;
+    try {
         send(stringify({
             ...(error ? { error } : describeResult(finalValue())), variables: describeNames(names),
         }));
-    });
+    } catch {
+        // The program broke what this needs; what can be seen from outside is still true.
+    }
 }
 
 function main() {

@@ -3,6 +3,7 @@
 // Nobody outside trusts the report with more than that: whether the program failed, and why, is
 // decided by the kernel's word.
 
+const { Buffer } = require('buffer');
 const fs = require('fs');
 const util = require('util');
 

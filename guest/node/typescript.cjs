@@ -43,15 +43,79 @@ function findMapping(rows, line, column) {
     return { line, column };
 }
 
+const RETURN_REFUSED = 'Return statement is not allowed here';
+const RETURN_MARK = '__belljar_return';
+const RETURNS_LIMIT = 100; // outside of functions
+
+function strip(source) {
+    return swc.transformSync(source, {
+        mode: 'transform', sourceMap: true, filename: 'main.ts',
+        transform: {
+            noEmptyExport: true, nativeClassProperties: true, verbatimModuleSyntax: isSession,
+        },
+    });
+}
+
+// The transformer takes no `return` outside of functions, but says where it is: something else that
+// leaves the program stands there until the types are gone.
+function markReturn(source, problem) {
+    const start = startOfLine(source, problem.startLine);
+    const end = source.indexOf('\n', start);
+    const line = source.slice(start, end < 0 ? undefined : end);
+    const at = start + Array.from(line).slice(0, problem.startColumn).join('').length;
+    if (problem.message !== RETURN_REFUSED || !source.startsWith('return', at)) {
+        throw problem;
+    }
+    const isBare = problem.startLine === problem.endLine &&
+                   problem.endColumn - problem.startColumn <= 'return;'.length;
+    const edits = new Edits(source);
+    edits.replace(at, at + 'return'.length, `throw ${RETURN_MARK}, ${isBare ? 'undefined' : ''}`);
+    return edits.apply();
+}
+
+function stripWithReturns(source) {
+    let marked = source;
+    for (let count = 0;; ++count) {
+        try {
+            const output = strip(marked);
+            return count === 0 ? output : { ...output, code: bringBackReturns(output.code) };
+        } catch (problem) {
+            if (problem?.message !== RETURN_REFUSED || count === RETURNS_LIMIT) {
+                throw problem;
+            }
+            marked = markReturn(marked, problem);
+        }
+    }
+}
+
+function bringBackReturns(code) {
+    const edits = new Edits(code);
+    walk(parseSource(code), (node) => {
+        const parts = node.type === 'ThrowStatement' ? node.argument.expressions : undefined;
+        if (parts?.[0].name === RETURN_MARK) {
+            edits.replace(node.start, parts[1].start, 'return (');
+            edits.insert(node.argument.end, ')');
+        }
+    });
+    return edits.apply();
+}
+
+// The transformer throws objects of its own, some with lines.
+function syntaxError(problem) {
+    const error = new SyntaxError(safeMember(problem ?? {}, 'message', 'string') ?? `${problem}`);
+    const place = { line: problem?.startLine, column: (problem?.startColumn ?? 0) + 1 };
+    return Number.isInteger(place.line) ? atPlace(error, place) : error;
+}
+
 function translate(source) {
     let output;
     try {
-        output = swc.transformSync(source, {
-            mode: 'transform', sourceMap: true, filename: 'main.ts',
-            transform: { noEmptyExport: true, nativeClassProperties: true, verbatimModuleSyntax: isSession },
-        });
+        output = stripWithReturns(source);
     } catch (problem) {
-        throw problem;
+        current = newCurrent(source, 'main.ts', (place) => place);
+        current.source = source;
+        current.file = path.join(WORKSPACE, current.name);
+        throw syntaxError(problem);
     }
     let rows;
     return newCurrent(output.code, 'main.ts', ({ line, column }) => {

@@ -83,9 +83,9 @@ struct LimitSettings {
 
 struct PoolSettings {
     std::uint32_t ready = 2;
-    std::uint32_t most = 16;
+    std::uint32_t most = 32;
     Duration idle = std::chrono::seconds(30);
-    Bytes memory = mebibytes(256);
+    Bytes memory = mebibytes(512);
 
     bool operator==(const PoolSettings&) const = default;
 };

@@ -118,6 +118,18 @@ class EngineTest : public testing::Test {
         settle();
     }
 
+    // The interpreter could not be executed.
+    void fail_to_start(Order& order, int sys_errno) {
+        order.fds.clear();
+        testing::internal::CaptureStderr();
+        ASSERT_TRUE(isolation::send_message(
+            warden,
+            isolation::FailedMessage{
+                .jar = order.message.jar, .step = jar::Step::Execute, .sys_errno = sys_errno}));
+        settle();
+        testing::internal::GetCapturedStderr();
+    }
+
     asio::io_context context;
     Log log{"test", LogLevel::Error};
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
@@ -323,6 +335,42 @@ TEST_F(EngineTest, TheSelfTestIsToldWhatJarsLackAndHasTimeEnough) {
     end(order, exited_with(1));
 }
 
+TEST_F(EngineTest, ALanguageWithoutAnInterpreterIsLeftOut) {
+    Engine all(context.get_executor(), link, runner::Runners::create().value(), options(), log);
+    std::optional<Result<void>> tested;
+    start(test_self(&all, &tested));
+    const std::size_t languages = all.info().runners.size();
+    ASSERT_GT(languages, 2U);
+    for (std::size_t count = 0; count < languages; ++count) {
+        Order trial = take_order();
+        if (count == 0) {
+            fail_to_start(trial, ENOENT);
+            continue;
+        }
+        ASSERT_TRUE(write_all(trial.fd(GuestFd::Report), R"({"repr":"'1.2.3'"})"));
+        end(trial);
+    }
+    ASSERT_TRUE(tested && *tested);
+    EXPECT_EQ(all.info().runners.size(), languages - 1);
+}
+
+TEST_F(EngineTest, TheOnlyLanguageCannotBeLeftOut) {
+    std::optional<Result<void>> tested;
+    start(test_self(&engine, &tested));
+    Order trial = take_order();
+    fail_to_start(trial, ENOENT);
+    ASSERT_TRUE(tested && !*tested);
+}
+
+TEST_F(EngineTest, AnInterpreterThatCannotBeStartedIsNoReasonToGoOn) {
+    Engine all(context.get_executor(), link, runner::Runners::create().value(), options(), log);
+    std::optional<Result<void>> tested;
+    start(test_self(&all, &tested));
+    Order trial = take_order();
+    fail_to_start(trial, EACCES);
+    ASSERT_TRUE(tested && !*tested);
+}
+
 TEST_F(EngineTest, TheReasonIsTheSentenceOfTheSelfTest) {
     std::optional<Result<void>> tested;
     start(test_self(&engine, &tested));
@@ -435,8 +483,7 @@ class EngineWithPoolTest : public EngineTest {
 
     void TearDown() override { pooled.close(); }
 
-    Engine pooled{context.get_executor(), link, only_python(), with_pool(),
-                  log};
+    Engine pooled{context.get_executor(), link, only_python(), with_pool(), log};
 };
 
 TEST_F(EngineWithPoolTest, ARunIsHandedToAJarThatWaits) {

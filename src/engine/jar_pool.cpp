@@ -51,8 +51,10 @@ void JarPool::open(const runner::Runners& runners) {
         return;
     }
     for (const runner::Manifest& manifest : runners.all()) {
+        const std::size_t ready = options_.bounds.ready;
         shelves_.push_back(
-            {.manifest = &manifest, .size = {options_.bounds.ready, options_.bounds.most}});
+            {.manifest = &manifest,
+             .size = {std::min(ready, manifest.ready.value_or(ready)), options_.bounds.most}});
     }
     period_ends_ = Clock::now() + options_.bounds.idle;
     tasks_.spawn("jar pool", tend());
@@ -60,7 +62,7 @@ void JarPool::open(const runner::Runners& runners) {
 
 Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits) {
     const auto shelf = std::ranges::find(shelves_, manifest, &Shelf::manifest);
-    if (shelf == shelves_.end() || closing_ || !fits(limits) || !shelf->ready.empty() ||
+    if (shelf == shelves_.end() || closing_ || !fits(*manifest, limits) || !shelf->ready.empty() ||
         shelf->under_way <= shelf->waiting.size()) {
         co_return;
     }
@@ -85,7 +87,7 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
     if (shelf == shelves_.end() || closing_) {
         return std::nullopt;
     }
-    if (!fits(limits)) {
+    if (!fits(manifest, limits)) {
         ++shelf->figures.unfit;
         return std::nullopt;
     }
@@ -114,11 +116,11 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
 
 // What is made with a jar stays as it is. So little memory that the waiting interpreter may have
 // more is for a jar of its own, where the run fails as it should.
-bool JarPool::fits(const execution::Limits& limits) const {
+bool JarPool::fits(const runner::Manifest& manifest, const execution::Limits& limits) const {
     const execution::Limits& made = options_.limits;
     const bool memory = options_.memory_limit == MemoryLimit::Fixed
                             ? limits.memory == made.memory
-                            : limits.memory >= std::min(made.memory, kReadyJarMemory);
+                            : limits.memory >= std::min(made.memory, manifest.ready_memory);
     return memory && limits.tmp == made.tmp && limits.workspace == made.workspace &&
            limits.processes == made.processes;
 }
@@ -186,15 +188,20 @@ TimePoint JarPool::order_missing() {
 
 // The one that lacks most, if another jar may be ordered at all.
 JarPool::Shelf* JarPool::neediest() {
-    std::size_t held = 0;
-    for (const Shelf& shelf : shelves_) {
-        held += shelf.ready.size() + shelf.under_way;
-    }
-    const bool room = held < options_.bounds.memory.count / kReadyJarMemory.count;
-    const auto lack = [this](const Shelf& shelf) { return to_be_made(shelf); };
+    const auto lack = [this](const Shelf& shelf) {
+        return has_room_for(shelf) ? to_be_made(shelf) : 0;
+    };
     const auto most = std::ranges::max_element(shelves_, {}, lack);
-    const bool needed = most != shelves_.end() && to_be_made(*most) > 0;
-    return room && needed && under_way_ < kMostUnderWay ? &*most : nullptr;
+    const bool needed = most != shelves_.end() && lack(*most) > 0;
+    return needed && under_way_ < kMostUnderWay ? &*most : nullptr;
+}
+
+bool JarPool::has_room_for(const Shelf& shelf) const {
+    std::uint64_t held = shelf.manifest->ready_memory.count;
+    for (const Shelf& other : shelves_) {
+        held += (other.ready.size() + other.under_way) * other.manifest->ready_memory.count;
+    }
+    return held <= options_.bounds.memory.count;
 }
 
 std::size_t JarPool::to_be_made(const Shelf& shelf) const {

@@ -22,10 +22,6 @@
 
 namespace belljar::engine {
 
-// What a ready jar is taken to hold: about what an interpreter that waits uses, its files included.
-// Only the warden could tell what it really is.
-inline constexpr Bytes kReadyJarMemory = mebibytes(16);
-
 // Jars made before there is a request, each with an interpreter that waits for one. A jar serves
 // one run and is gone, like any other. Made in the background, two at a time, with half of a run's
 // share of the processor. On the I/O thread.
@@ -33,9 +29,11 @@ class JarPool {
    public:
     struct Bounds {
         std::size_t ready = 0;  // for each language, without demand; 0: no pool
-        std::size_t most = 16;  // for each language, with demand
+        std::size_t most = 32;  // for each language, with demand
         Duration idle = std::chrono::seconds(30);
-        Bytes memory = mebibytes(256);  // for all together
+        // For all together. Each counts with what its manifest says: only the warden could tell
+        // what it really uses.
+        Bytes memory = mebibytes(512);
     };
     // Whether a jar's memory limit can be changed once it is made.
     enum class MemoryLimit { Changeable, Fixed };
@@ -76,12 +74,14 @@ class JarPool {
         [[nodiscard]] std::size_t missing() const;
     };
 
-    [[nodiscard]] bool fits(const execution::Limits& limits) const;
+    [[nodiscard]] bool fits(const runner::Manifest& manifest,
+                            const execution::Limits& limits) const;
     Task<void> tend();
     void end_period();
     // Returns when there is something to be done next, if nothing happens before.
     TimePoint order_missing();
     Shelf* neediest();
+    [[nodiscard]] bool has_room_for(const Shelf& shelf) const;
     // As many as can be made now. While the first zygote starts, none: it makes better ones.
     [[nodiscard]] std::size_t to_be_made(const Shelf& shelf) const;
     Task<void> make(Shelf* shelf);

@@ -1,5 +1,4 @@
 #include "engine/zygotes.h"
-#include "engine/test_runners.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,6 +8,8 @@
 #include <optional>
 #include <variant>
 #include <vector>
+
+#include "engine/test_runners.h"
 
 namespace belljar::engine {
 namespace {

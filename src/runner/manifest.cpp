@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "base/ascii.h"
 #include "runner/embedded_files.h"
@@ -64,6 +66,25 @@ Result<std::string> guest_program(const std::string& path) {
     return fail(ErrorCode::InvalidArgument, fmt::format("no guest program \"{}\"", path));
 }
 
+// What a guest costs that waits for its program.
+Result<void> read_waiting(const toml::table& table, Manifest& manifest) {
+    if (table.contains("ready_memory")) {
+        BJ_TRY(const std::string text, required_text(table, "ready_memory"));
+        BJ_TRY(manifest.ready_memory, parse_bytes(text));
+    }
+    if (table.contains("ready")) {
+        const std::optional<std::int64_t> ready = table["ready"].value<std::int64_t>();
+        if (!ready || *ready < 0) {
+            return fail(ErrorCode::InvalidArgument, "\"ready\" must be a number");
+        }
+        manifest.ready = static_cast<std::size_t>(*ready);
+    }
+    if (manifest.ready_memory.count == 0) {
+        return fail(ErrorCode::InvalidArgument, "\"ready_memory\" must not be nothing");
+    }
+    return {};
+}
+
 Result<Manifest> read_table(const toml::table& table) {
     Manifest manifest;
     BJ_TRY(manifest.language, required_text(table, "language"));
@@ -74,6 +95,9 @@ Result<Manifest> read_table(const toml::table& table) {
         BJ_TRY(const std::string text, guest_program(part));
         manifest.bootstrap += text;
     }
+    BJ_TRY(Fd program, make_sealed_file("program", manifest.bootstrap));
+    manifest.program = std::make_shared<const Fd>(std::move(program));
+    BJ_TRY_VOID(read_waiting(table, manifest));
     BJ_TRY(manifest.command, texts(table, "command"));
     BJ_TRY(manifest.environment, texts(table, "environment"));
     if (table.contains("preload")) {

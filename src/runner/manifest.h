@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace belljar::runner {
@@ -23,6 +27,12 @@ struct Manifest {
     std::string bootstrap{};  // text of the guest program that starts the code, all parts of it
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
+    // The same text as a file that nobody can change, for all guests.
+    std::shared_ptr<const Fd> program{};
+    // What a guest that waits for its program is taken to hold, its jar included.
+    Bytes ready_memory = mebibytes(16);
+    // At most so many wait without demand, where one costs more than others.
+    std::optional<std::size_t> ready{};
     // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.
     std::vector<std::string> preload{};
     ProcView proc = ProcView::ProcessesOnly;

@@ -59,6 +59,31 @@ TEST(Manifest, ReadsEveryKey) {
     EXPECT_NE(manifest.bootstrap.find("Runs one program inside a jar"), std::string::npos);
 }
 
+TEST(Manifest, SaysWhatAGuestCostsThatWaits) {
+    const Manifest usual = parse_manifest("lua.toml", text_of(valid_keys())).value();
+    EXPECT_EQ(usual.ready_memory, mebibytes(16));
+    EXPECT_EQ(usual.ready, std::nullopt);
+    Keys keys = valid_keys();
+    keys["ready_memory"] = "\"48m\"";
+    keys["ready"] = "1";
+    const Manifest dear = parse_manifest("lua.toml", text_of(keys)).value();
+    EXPECT_EQ(dear.ready_memory, mebibytes(48));
+    EXPECT_EQ(dear.ready, 1U);
+    for (const std::string& value : {"\"much\"", "48", "\"0\"", "\"\""}) {
+        message_with("ready_memory", value);
+    }
+    for (const std::string& value : {"-1", "\"1\"", "1.5", "[1]"}) {
+        EXPECT_NE(message_with("ready", value).find("\"ready\""), std::string::npos) << value;
+    }
+}
+
+TEST(Manifest, ItsProgramIsAFileThatNobodyCanChange) {
+    const Manifest manifest = parse_manifest("lua.toml", text_of(valid_keys())).value();
+    ASSERT_TRUE(manifest.program && manifest.program->valid());
+    EXPECT_EQ(read_all(*manifest.program, mebibytes(8)).value(), manifest.bootstrap);
+    EXPECT_FALSE(write_all(*manifest.program, "x"));
+}
+
 TEST(Manifest, EveryKeyIsRequired) {
     for (const auto& [key, value] : valid_keys()) {
         Keys keys = valid_keys();
@@ -144,6 +169,34 @@ TEST(Runners, FindsByNameAndAliasWithoutRegardToCase) {
         EXPECT_EQ(runners.find(name), nullptr) << name;
     }
     EXPECT_EQ(runners.find(std::string_view("python\0", 7)), nullptr);
+}
+
+TEST(Runners, KnowsTheLanguagesOfNode) {
+    const Runners runners = Runners::create().value();
+    const Manifest* javascript = runners.find("js");
+    const Manifest* typescript = runners.find("TS");
+    ASSERT_TRUE(javascript != nullptr && typescript != nullptr);
+    EXPECT_EQ(javascript->language, "javascript");
+    EXPECT_EQ(typescript->language, "typescript");
+    EXPECT_EQ(runners.find("NodeJS"), javascript);
+    // The parser and the transformer are packages, each an expression of its own.
+    for (const Manifest* manifest : {javascript, typescript}) {
+        EXPECT_TRUE(manifest->bootstrap.starts_with("const acorn = (() => {"));
+        EXPECT_EQ(manifest->write_execute, WriteExecute::Allowed) << "V8 writes code";
+    }
+    EXPECT_EQ(javascript->bootstrap.find("const swc = "), std::string::npos);
+    EXPECT_NE(typescript->bootstrap.find("const swc = "), std::string::npos);
+}
+
+TEST(Runners, ForgetsALanguage) {
+    Runners runners = Runners::create().value();
+    const std::size_t count = runners.all().size();
+    runners.remove("javascript");
+    runners.remove("no such language");
+    EXPECT_EQ(runners.all().size(), count - 1);
+    EXPECT_EQ(runners.find("javascript"), nullptr);
+    EXPECT_EQ(runners.find("js"), nullptr);
+    EXPECT_EQ(runners.names().find("javascript"), std::string::npos);
 }
 
 // find() compares with the lower-case form of what was asked.

@@ -212,7 +212,7 @@ def test_bad_settings_are_refused(own_server, settings):
 
 def test_memory_bounds_the_pool(own_server):
     server = own_server("--auth", "none", env=pool_environment(
-        BELLJAR_POOL_READY="8", BELLJAR_POOL_MEMORY="16m"))
+        BELLJAR_POOL_READY="8", BELLJAR_POOL_MEMORY="8m"))
     await_ready(server, 1)
     assert server.execute("6*7")["result"] == 42
     await_ready(server, 1)
