@@ -3,3 +3,11 @@
 function translate(source) {
     return newCurrent(source, undefined, (place) => place);
 }
+
+// Its files are loaded as they are.
+const typedFiles = {
+    place() {},
+    redirect: (specifier) => specifier,
+    explain: (error) => error,
+    remove() {},
+};

@@ -35,7 +35,7 @@ function moduleName(specifier) {
 
 function isAllowed(specifier) {
     const name = moduleName(specifier);
-    const file = path.parse(name).name; // "mine" of "./mine.mjs"
+    const [file] = path.basename(name).split('.'); // "mine" of "./mine.mjs"
     return [specifier, name, ...(name.startsWith('.') ? [file] : [])].some(
         (one) => hooks.allowed.has(one));
 }
@@ -136,6 +136,7 @@ function placeFiles(files) {
 
 function prepare(request) {
     placeFiles(request.files);
+    typedFiles.place(Object.keys(request.files ?? {}));
     Object.assign(process.env, request.env);
     hooks.allowed = isArray(request.allowed_imports) ? new Set(request.allowed_imports) : null;
 }
@@ -178,7 +179,7 @@ function runUnread(source) {
         return runScript(source);
     }
     if (['import', 'export', 'await'].some((word) => `${error.message}`.includes(word))) {
-        return runModule(source, false);
+        return runModule(source, { ownName: false, imports: [] });
     }
     throw atPlace(error, current.problem);
 }
@@ -207,8 +208,9 @@ function placeOfImport(program, error) {
     const message = safeMember(error ?? {}, 'message', 'string') ?? '';
     const found = (program.tree?.body ?? []).find((node) => {
         const name = node.source?.value;
-        return name !== undefined && (message.includes(`'${name}'`) ||
-                                      message.includes(path.join(WORKSPACE, name)));
+        const names = name === undefined ? [] : [`'${name}'`, path.join(WORKSPACE, name),
+                                                 `'${typedFiles.redirect(name, WORKSPACE)}'`];
+        return names.some((one) => message.includes(one));
     });
     const { line, column } = found?.source.loc.start ?? {};
     return found && Object.hasOwn(globalThis, HOOKS) ? { line, column: column + 1 } : undefined;
@@ -236,7 +238,7 @@ hooks.end = (value) => {
 };
 
 // The interpreter loads modules from files only; the file is there until it has.
-function runModule(text, isOwnNameUsed) {
+function runModule(text, found) {
     nameFile('.mjs');
     const file = current.path;
     const before = fs.existsSync(file) ? fs.readFileSync(file) : null;
@@ -248,9 +250,12 @@ function runModule(text, isOwnNameUsed) {
     });
     fs.writeFileSync(file, text);
     const restore = () => {
+        if (found.imports.length === 0) {
+            typedFiles.remove();
+        }
         if (before !== null) {
             fs.writeFileSync(file, before);
-        } else if (isOwnNameUsed) {
+        } else if (found.ownName) {
             fs.writeFileSync(file, current.source);
         } else {
             fs.rmSync(file, { force: true });
@@ -261,9 +266,10 @@ function runModule(text, isOwnNameUsed) {
     program.pending = true;
     import(url.pathToFileURL(file).href).then(() => {
         program.pending = false;
-    }, (error) => {
+    }, (reason) => {
         program.pending = false;
-        const place = program.problem ?? placeOfImport(program, error);
+        const place = program.problem ?? placeOfImport(program, reason);
+        const error = typedFiles.explain(reason);
         if (program.problem && error.message === 'Illegal return statement') {
             error.message = program.problem.message; // here it is legal, but something else is not
         }
@@ -296,7 +302,7 @@ function runProgram(request) {
     }
     const text = current.edits.apply();
     if (program.isModuleFile) {
-        return runModule(text, program.found.ownName);
+        return runModule(text, program.found);
     }
     if (program.found.ownName && !fs.existsSync(path.join(WORKSPACE, 'main.cjs'))) {
         fs.writeFileSync(path.join(WORKSPACE, 'main.cjs'), current.source);

@@ -35,7 +35,8 @@ function renameFunction(edits, node) {
 }
 
 function assignImport(edits, node) {
-    const from = `import(${HOOKS}.checked(${stringify(node.source.value)}))`;
+    const place = typedFiles.redirect(node.source.value, WORKSPACE);
+    const from = `import(${HOOKS}.checked(${stringify(place)}))`;
     const parts = (node.specifiers ?? []).map((one) => {
         if (one.type === 'ImportNamespaceSpecifier') {
             return `${one.local.name} = found`;

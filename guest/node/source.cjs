@@ -192,9 +192,9 @@ function isModuleSyntax(tree) {
                                     (node.type.startsWith('Export')));
 }
 
-// Where the program's own text begins: behind its directives.
+// Where the program's own text begins: behind its directives, of which only one means anything.
 function afterDirectives(tree) {
-    const last = tree.body.filter((node) => typeof node.directive === 'string').pop();
+    const last = tree.body.filter((node) => node.directive === 'use strict').pop();
     return last?.end ?? tree.body[0]?.start ?? 0;
 }
 
@@ -210,7 +210,8 @@ function attributesOf(node) {
 
 // An import declaration on one line.
 function importText(node) {
-    const from = stringify(node.source.value) + attributesOf(node);
+    const place = typedFiles.redirect(node.source.value, WORKSPACE);
+    const from = stringify(place) + attributesOf(node);
     const parts = [];
     const named = [];
     for (const one of node.specifiers ?? []) {
@@ -228,10 +229,17 @@ function importText(node) {
     return parts.length > 0 ? `import ${parts.join(', ')} from ${from};` : `import ${from};`;
 }
 
+// Statements that have no value, not even that of nothing.
+function isEmpty(node) {
+    return node.type === 'EmptyStatement' ||
+           (node.type === 'VariableDeclaration' && node.kind === 'var' &&
+            node.declarations.every((one) => one.init === null));
+}
+
 // The value of an expression that ends the program is kept.
 function keepLastValue(edits, tree) {
-    const last = tree.body[tree.body.length - 1];
-    if (last?.type === 'ExpressionStatement' && typeof last.directive !== 'string') {
+    const last = tree.body.filter((node) => !isEmpty(node)).pop();
+    if (last?.type === 'ExpressionStatement' && last.directive !== 'use strict') {
         edits.insert(last.expression.start, `${HOOKS}.value = (`);
         edits.insert(last.expression.end, ')');
     }
@@ -278,6 +286,19 @@ function importedNames(tree) {
         .flatMap((node) => node.specifiers.map((one) => one.local.name));
 }
 
+// Where imports name a file of the program that has a text of its own for the interpreter.
+function redirectImports(edits, tree, directory) {
+    walk(tree, ({ type, source }) => {
+        const isImport = type.startsWith('Import') || type.startsWith('Export');
+        if (isImport && source?.type === 'Literal' && typeof source.value === 'string') {
+            const place = typedFiles.redirect(source.value, directory);
+            if (place !== source.value) {
+                edits.replace(source.start, source.end, stringify(place));
+            }
+        }
+    });
+}
+
 // What stands before the program: the way to what is outside of it, and back to its `result`. A
 // module that uses names of CommonJS without declaring them gets those too.
 function preamble(program, isModuleFile) {
@@ -318,9 +339,11 @@ function rewriteProgram(program) {
     }
     if (program.isModuleFile && found.returns) {
         const imports = takeOutModuleSyntax(edits, tree);
+        found.imports.forEach((node) => redirectImports(edits, node, WORKSPACE));
         edits.insert(afterDirectives(tree), `${imports} ${start}${HOOKS}.end(await (async () => {`);
         edits.insert(source.length, '\n})());');
     } else {
+        redirectImports(edits, tree, WORKSPACE);
         edits.insert(afterDirectives(tree), (start.length > 0 ? ';' : '') + start);
     }
     keepLastValue(edits, tree);

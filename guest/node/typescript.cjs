@@ -107,6 +107,15 @@ function syntaxError(problem) {
     return Number.isInteger(place.line) ? atPlace(error, place) : error;
 }
 
+// Finds a place of a text without types in what was written.
+function locator(map) {
+    let rows;
+    return ({ line, column }) => {
+        rows ??= decodeMappings(parse(map).mappings);
+        return findMapping(rows, line, column);
+    };
+}
+
 function translate(source) {
     let output;
     try {
@@ -117,9 +126,60 @@ function translate(source) {
         current.file = path.join(WORKSPACE, current.name);
         throw syntaxError(problem);
     }
-    let rows;
-    return newCurrent(output.code, 'main.ts', ({ line, column }) => {
-        rows ??= decodeMappings(parse(output.map).mappings);
-        return findMapping(rows, line, column);
-    });
+    return newCurrent(output.code, 'main.ts', locator(output.map));
 }
+
+// Files that come with a program: each has a module without types beside it until the program has
+// loaded what it imports, and imports lead there.
+const typedFiles = {
+    made: new Map(), // paths of modules without types, by those of the files
+    problems: new Map(), // of files that could not be read, by the paths of their modules
+
+    place(names) {
+        const typed = names.filter((name) => /\.[mc]?ts$/.test(name) && !name.endsWith('.d.ts'));
+        for (const name of typed) {
+            this.made.set(path.join(WORKSPACE, name), `${path.join(WORKSPACE, name)}.mjs`);
+        }
+        for (const [file, module] of this.made) {
+            fs.writeFileSync(module, this.textOf(file, module));
+        }
+    },
+
+    textOf(file, module) {
+        try {
+            const output = strip(fs.readFileSync(file, 'utf8'));
+            const program = newCurrent(output.code, file, locator(output.map));
+            program.file = file;
+            programs.set(module, program);
+            program.edits = new Edits(output.code);
+            redirectImports(program.edits, parseSource(output.code), path.dirname(file));
+            return program.edits.apply();
+        } catch (problem) {
+            const text = `${file}:${problem?.startLine ?? 1}: ${problem?.message}`;
+            this.problems.set(module, text);
+            return `throw new SyntaxError(${stringify(text)})`;
+        }
+    },
+
+    redirect(specifier, directory) {
+        if (!specifier.startsWith('./') && !specifier.startsWith('../')) {
+            return specifier;
+        }
+        const base = path.join(directory, specifier);
+        const places = [base, `${base}.ts`, `${base}.mts`, base.replace(/\.([mc]?)js$/, '.$1ts'),
+                        path.join(base, 'index.ts')];
+        const found = places.find((place) => this.made.has(place));
+        return found ? `./${path.relative(directory, this.made.get(found))}` : specifier;
+    },
+
+    // That such a file exports nothing is not what is wrong with it.
+    explain(error) {
+        const message = safeMember(error ?? {}, 'message', 'string') ?? '';
+        const found = [...this.problems].find(([module]) => message.includes(path.basename(module)));
+        return found ? new SyntaxError(found[1]) : error;
+    },
+
+    remove() {
+        this.made.forEach((module) => fs.rmSync(module, { force: true }));
+    },
+};

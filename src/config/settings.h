@@ -85,7 +85,7 @@ struct PoolSettings {
     std::uint32_t ready = 2;
     std::uint32_t most = 32;
     Duration idle = std::chrono::seconds(30);
-    Bytes memory = mebibytes(512);
+    Bytes memory = mebibytes(256);
 
     bool operator==(const PoolSettings&) const = default;
 };

@@ -33,7 +33,7 @@ class JarPool {
         Duration idle = std::chrono::seconds(30);
         // For all together. Each counts with what its manifest says: only the warden could tell
         // what it really uses.
-        Bytes memory = mebibytes(512);
+        Bytes memory = mebibytes(256);
     };
     // Whether a jar's memory limit can be changed once it is made.
     enum class MemoryLimit { Changeable, Fixed };

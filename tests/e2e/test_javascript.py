@@ -47,6 +47,8 @@ def test_it_has_several_names(server, name):
     ("({ a: 1 })", {"a": 1}),
     ("'use strict'\nthis === module.exports", True),
     ("`${1 + 1}`", "2"),
+    ("'a text alone'", "a text alone"),
+    ("'use strict'; 'a text'; var late;;", "a text"),
     ("null", None),
     ("undefined", None),
     ("const x = 5", None),

@@ -113,6 +113,31 @@ def test_input_arguments_files_and_exit(server):
     assert (record["stdout"], record["exit_code"]) == ("in [ 'a' ] 3\n", 3)
 
 
+def test_files_with_types(server):
+    files = {"lib/shape.ts": "import { unit } from './unit'\nexport interface Shape { a: number }\n"
+                             "export enum Kind { Round = 3 }\nexport const area = (s: Shape) => "
+                             "s.a * unit",
+             "lib/unit.ts": "export const unit: number = 2\nexport function fail(): never {\n"
+                            "  throw new Error('deep')\n}",
+             "lib/index.ts": "export * from './shape.js'"}
+    record = succeed(server, "import { area, Kind, type Shape } from './lib'\n"
+                             "import { unit } from './lib/unit.ts'\nimport fs from 'fs'\n"
+                             "const s: Shape = { a: 4 };\n"
+                             "[area(s), Kind.Round, unit, fs.readdirSync('lib').length]",
+                     files=files)
+    assert record["result"] == [8, 3, 2, 3]
+    record = succeed(server, "const { unit } = await import('./lib/unit')\nreturn unit as number",
+                     files=files)
+    assert record["result"] == 2
+    record = run(server, "import { fail } from './lib/unit'\n\nfail()", files=files)
+    assert "at fail (/workspace/lib/unit.ts:3:9)" in record["error"]["traceback"], record
+    record = run(server, "import { x } from './bad'\nx", files={"bad.ts": "export const x: = 1"})
+    assert record["error"]["message"].startswith("/workspace/bad.ts:1: Unexpected token"), record
+    record = succeed(server, "import { unit } from './lib/unit'\nunit", files=files,
+                     allowed_imports=["unit"])
+    assert record["result"] == 2
+
+
 HELLO = 'const greeting: string = "Hello, World!";\nconsole.log(greeting);'
 FIBONACCI = """
 function fibonacci(n: number): number {
@@ -181,7 +206,8 @@ def test_samples_of_the_documents(server):
     assert succeed(server, SCAN_CODE, args=["1 + 1"])["stdout"] == ""
     record = run(server, SCAN_CODE, args=["eval(x)"])
     assert record["error"]["message"] == "High-severity security alert"
-    assert record["error"]["line"] == 32
+    thrown = "  throw new SecurityError('High-severity security alert');"
+    assert record["error"]["line"] == SCAN_CODE.splitlines().index(thrown) + 1
 
 
 def test_a_sample_by_mcp(server):
