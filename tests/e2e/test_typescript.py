@@ -83,7 +83,7 @@ def test_errors_have_the_lines_of_the_source(server, code, kind, message, line):
 
 @pytest.mark.parametrize("code, line", [
     ("const x: = 5", 1), ("const a = 1\nfunction f(: number) {}", 2), ("interface {\n}", 1),
-    ("enum A { B = }", 1), ("const x: number = (\n", 2), ("class A {\n  x: number y\n}", 2)])
+    ("enum A { B = }", 1), ("const x: number = (\n", 1), ("class A {\n  x: number y\n}", 2)])
 def test_a_syntax_error_is_a_result(server, code, line):
     record = run(server, code)
     assert (record["status"], record["exit_code"]) == ("error", 1), record
