@@ -386,12 +386,15 @@ function watchEnd() {
             value.then((settled) => { hooks.value = settled; });
         }
     });
-    process.on('exit', () => {
+    process.on('exit', (code) => {
         if (current?.pending && process.exitCode === undefined) {
             process.exitCode = 13; // as the interpreter has it for an await that never ends
             writeError('Warning: Detected unsettled top-level await\n');
         }
         sendReport();
+        if (process.listenerCount('exit') === 1) {
+            process.reallyExit(Number(process.exitCode ?? code) || 0); // without taking the heap apart
+        }
     });
 }
 

@@ -286,6 +286,7 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
                  .limits = options_.policy.defaults};
     plan.limits.timeout = std::max(plan.limits.timeout, kTrialTime);
     plan.limits.memory = std::max(plan.limits.memory, kTrialMemory);
+    plan.limits.cpu = std::max(plan.limits.cpu, 1.0);  // others wait for it
     return plan;
 }
 
