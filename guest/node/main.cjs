@@ -401,7 +401,7 @@ function watchEnd() {
 function sendReport() {
     const { names, error } = report;
     try {
-        send(stringify({
+        send(reportText({
             ...(error ? { error } : describeResult(finalValue())), variables: describeNames(names),
         }));
     } catch {

@@ -126,6 +126,12 @@ function describeRefusal(error) {
     return {};
 }
 
+// JSON of a report. Half characters are the only ones that stringify() writes as these escapes, and
+// the other side takes none.
+function reportText(report) {
+    return stringify(report).replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\ufffd');
+}
+
 function send(text) {
     const data = Buffer.from(text);
     try {

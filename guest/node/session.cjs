@@ -199,7 +199,7 @@ async function answerCell(request) {
     const [stdout, stderr] = [process.stdout, process.stderr];
     await Promise.all([flush(stdout), flush(stderr)]);
     const value = hooks.value === undefined ? undefined : await settledValue(hooks.value);
-    send(stringify({
+    send(reportText({
         cell: request.cell, done: true, exit_code: exitCode, variables: describeNames(sessionNames),
         ...(report.error ? { error: report.error } : describeResult(value)),
     }) + '\n');
