@@ -248,8 +248,8 @@ TEST(ConfigLoad, RefusesAChosenValueAboveItsMaximum) {
 
 TEST(ConfigLoad, NoMoreJarsAreReadyThanThereMayBe) {
     EXPECT_EQ(load(file("pool.most = 1"))->settings.pool.ready, 1U);
-    EXPECT_EQ(load(file("pool.ready = 0"))->settings.pool.most, 16U);
-    EXPECT_TRUE(mentions(refusal(file("pool.ready = 17")), "pool.most is 16 (default)"));
+    EXPECT_EQ(load(file("pool.ready = 0"))->settings.pool.most, 32U);
+    EXPECT_TRUE(mentions(refusal(file("pool.ready = 33")), "pool.most is 32 (default)"));
 }
 
 TEST(ConfigLoad, RefusesUserIdsBeyondTheLast) {

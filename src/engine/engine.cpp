@@ -6,9 +6,11 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 
 #include "base/id.h"
 #include "base/utf8.h"
+#include "jar/step.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 #include "runner/launch.h"
@@ -447,9 +449,9 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
                              .language = manifest.language,
                              .arguments = options_.isolation.missing},
                  .limits = policy::with_defaults(options_.policy, manifest.limits).defaults};
-    if (manifest.need == runner::Need::Optional) {
-        plan.limits.cpu = std::min(plan.limits.cpu, kTrialCpu);  // runs come first
-    }
+    plan.limits.cpu = manifest.need == runner::Need::Optional
+                          ? std::min(plan.limits.cpu, kTrialCpu)  // runs come first
+                          : std::max(plan.limits.cpu, 1.0);       // others wait for it
     plan.limits.timeout = std::max(plan.limits.timeout, kTrialTime);
     plan.limits.memory = std::max(plan.limits.memory, kTrialMemory);
     return plan;

@@ -77,9 +77,8 @@ Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
     return io;
 }
 
-Result<std::array<Fd, isolation::kGuestFdCount>> GuestIo::take_guest_ends(
-    std::string_view program) {
-    BJ_TRY(guest_ends_[index_of(GuestFd::Program)], make_sealed_file("program", program));
+std::array<Fd, isolation::kGuestFdCount> GuestIo::take_guest_ends(Fd program) {
+    guest_ends_[index_of(GuestFd::Program)] = std::move(program);
     return std::exchange(guest_ends_, {});
 }
 

@@ -39,8 +39,8 @@ class GuestIo {
     static Result<GuestIo> create(const asio::any_io_executor& executor,
                                   const execution::Limits& limits);
 
-    // The guest's ends, to be sent to the warden.
-    Result<std::array<Fd, isolation::kGuestFdCount>> take_guest_ends(std::string_view program);
+    // The guest's ends and the program that it starts with, to be sent to the warden.
+    std::array<Fd, isolation::kGuestFdCount> take_guest_ends(Fd program);
     // For pipes that were made before it was known what for.
     void set_limits(const execution::Limits& limits);
     // Until the bootstrap says that it waits for the request. False if the guest ended before.

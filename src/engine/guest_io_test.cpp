@@ -34,7 +34,7 @@ class GuestIoTest : public testing::Test {
 
     void start(std::string stdin_text, LiveStreams live = {}) {
         io.emplace(GuestIo::create(context.get_executor(), limits).value());
-        ends = io->take_guest_ends("the program").value();
+        ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
         io->on_flood([this] { ++floods; });
         if (store) {
             io->keep_in(store->record(id, limits.output_file));
@@ -143,7 +143,7 @@ TEST_F(GuestIoTest, AGuestThatDoesNotReadItsRequestCanEnd) {
 TEST_F(GuestIoTest, ASignIsAwaitedBeforeTheRequestIsHandedOver) {
     limits.output = Bytes{1};
     io.emplace(GuestIo::create(context.get_executor(), limits).value());
-    ends = io->take_guest_ends("the program").value();
+    ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
     std::optional<bool> came;
     const auto wait = [&] {
         came.reset();
@@ -171,7 +171,7 @@ TEST_F(GuestIoTest, ASignIsAwaitedBeforeTheRequestIsHandedOver) {
 
 TEST_F(GuestIoTest, AGuestThatEndsGivesNoSign) {
     io.emplace(GuestIo::create(context.get_executor(), limits).value());
-    ends = io->take_guest_ends("the program").value();
+    ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
     std::optional<bool> came;
     asio::co_spawn(context, io->await_sign(),
                    [&](const std::exception_ptr&, bool sign) { came = sign; });

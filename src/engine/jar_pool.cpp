@@ -59,7 +59,8 @@ void JarPool::serve(const std::vector<runner::ManifestPtr>& manifests) {
     });
     for (const runner::ManifestPtr& manifest : manifests) {
         if (shelf_of(manifest.get()) == nullptr) {
-            const std::size_t ready = manifest->ready.value_or(options_.bounds.ready);
+            const std::size_t usual = options_.bounds.ready;
+            const std::size_t ready = std::min<std::size_t>(manifest->ready.value_or(usual), usual);
             shelves_.push_back(std::make_shared<Shelf>(
                 Shelf{.manifest = manifest, .size = {ready, options_.bounds.most}}));
         }
@@ -89,7 +90,7 @@ JarPool::ShelfPtr JarPool::shelf_of(const runner::Manifest* manifest) const {
 
 Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits) {
     const ShelfPtr shelf = shelf_of(manifest);
-    if (shelf == nullptr || closing_ || !fits(limits) || !shelf->ready.empty() ||
+    if (shelf == nullptr || closing_ || !fits(*manifest, limits) || !shelf->ready.empty() ||
         shelf->under_way <= shelf->waiting.size()) {
         co_return;
     }
@@ -114,7 +115,7 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
     if (shelf == nullptr || closing_) {
         return std::nullopt;
     }
-    if (!fits(limits)) {
+    if (!fits(manifest, limits)) {
         ++shelf->figures.unfit;
         return std::nullopt;
     }
@@ -143,11 +144,11 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
 
 // What is made with a jar stays as it is. So little memory that the waiting interpreter may have
 // more is for a jar of its own, where the run fails as it should.
-bool JarPool::fits(const execution::Limits& limits) const {
+bool JarPool::fits(const runner::Manifest& manifest, const execution::Limits& limits) const {
     const execution::Limits& made = options_.limits;
     const bool memory = options_.memory_limit == MemoryLimit::Fixed
                             ? limits.memory == made.memory
-                            : limits.memory >= std::min(made.memory, kReadyJarMemory);
+                            : limits.memory >= std::min(made.memory, manifest.ready_memory);
     return memory && limits.tmp == made.tmp && limits.workspace == made.workspace &&
            limits.processes == made.processes;
 }
@@ -223,15 +224,20 @@ TimePoint JarPool::order_missing() {
 
 // The one that lacks most, if another jar may be ordered at all.
 JarPool::ShelfPtr JarPool::neediest() {
-    std::size_t held = 0;
-    for (const ShelfPtr& shelf : shelves_) {
-        held += shelf->ready.size() + shelf->under_way;
-    }
-    const bool room = held < options_.bounds.memory.count / kReadyJarMemory.count;
-    const auto lack = [this](const ShelfPtr& shelf) { return to_be_made(*shelf); };
+    const auto lack = [this](const ShelfPtr& shelf) {
+        return has_room_for(*shelf) ? to_be_made(*shelf) : 0;
+    };
     const auto most = std::ranges::max_element(shelves_, {}, lack);
     const bool needed = most != shelves_.end() && lack(*most) > 0;
-    return room && needed && under_way_ < kMostUnderWay ? *most : nullptr;
+    return needed && under_way_ < kMostUnderWay ? *most : nullptr;
+}
+
+bool JarPool::has_room_for(const Shelf& shelf) const {
+    std::uint64_t held = shelf.manifest->ready_memory.count;
+    for (const ShelfPtr& other : shelves_) {
+        held += (other->ready.size() + other->under_way) * other->manifest->ready_memory.count;
+    }
+    return held <= options_.bounds.memory.count;
 }
 
 std::size_t JarPool::to_be_made(const Shelf& shelf) const {

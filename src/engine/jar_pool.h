@@ -24,10 +24,6 @@
 
 namespace belljar::engine {
 
-// What a ready jar is taken to hold: about what an interpreter that waits uses, its files included.
-// Only the warden could tell what it really is.
-inline constexpr Bytes kReadyJarMemory = mebibytes(16);
-
 // Jars made before there is a request, each with an interpreter that waits for one. A jar serves
 // one run and is gone, like any other. Made in the background, two at a time, with half of a run's
 // share of the processor. On the I/O thread.
@@ -35,9 +31,11 @@ class JarPool {
    public:
     struct Bounds {
         std::size_t ready = 0;  // for each language, without demand; 0: no pool
-        std::size_t most = 16;  // for each language, with demand
+        std::size_t most = 32;  // for each language, with demand
         Duration idle = std::chrono::seconds(30);
-        Bytes memory = mebibytes(256);  // for all together
+        // For all together. Each counts with what its manifest says: only the warden could tell
+        // what it really uses.
+        Bytes memory = mebibytes(256);
     };
     // Whether a jar's memory limit can be changed once it is made.
     enum class MemoryLimit { Changeable, Fixed };
@@ -82,12 +80,14 @@ class JarPool {
 
     [[nodiscard]] ShelfPtr shelf_of(const runner::Manifest* manifest) const;
 
-    [[nodiscard]] bool fits(const execution::Limits& limits) const;
+    [[nodiscard]] bool fits(const runner::Manifest& manifest,
+                            const execution::Limits& limits) const;
     Task<void> tend();
     void end_period();
     // Returns when there is something to be done next, if nothing happens before.
     TimePoint order_missing();
     ShelfPtr neediest();
+    [[nodiscard]] bool has_room_for(const Shelf& shelf) const;
     // As many as can be made now. While the first zygote starts, none: it makes better ones.
     [[nodiscard]] std::size_t to_be_made(const Shelf& shelf) const;
     Task<void> make(ShelfPtr shelf);

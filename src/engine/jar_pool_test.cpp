@@ -257,12 +257,12 @@ TEST_F(JarPoolTest, AJarServesOnlyPlansThatItFits) {
     other.processes = 1;
     EXPECT_FALSE(pool->take(python, other));
     other = limits;
-    other.memory = mebibytes(15);
+    other.memory = mebibytes(7);
     EXPECT_FALSE(pool->take(python, other)) << "the interpreter may have more already";
     EXPECT_EQ(figures().unfit, 4U);
     EXPECT_EQ(figures().missed, 0U);
     EXPECT_EQ(figures().ready, 2U);
-    other.memory = kReadyJarMemory;
+    other.memory = python.ready_memory;
     EXPECT_TRUE(pool->take(python, other));
     const runner::Manifest stranger;
     EXPECT_FALSE(pool->take(stranger, limits));
@@ -278,7 +278,7 @@ TEST_F(JarPoolTest, WhereMemoryIsFixedItMustBeTheSame) {
 }
 
 TEST_F(JarPoolTest, StaysWithinItsMemory) {
-    open({.ready = 8, .memory = mebibytes(3 * 16 + 15)});
+    open({.ready = 8, .memory = mebibytes(3 * 8 + 7)});
     fill(3);
     settle();
     EXPECT_EQ(orders.size(), 3U);

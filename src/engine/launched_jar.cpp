@@ -1,12 +1,32 @@
 #include "engine/launched_jar.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 namespace belljar::engine {
+namespace {
+
+// The same file with a position of its own, to read: guests share what they are started with.
+Result<Fd> open_program(const runner::Manifest& manifest) {
+    if (!manifest.program.file) {
+        return make_sealed_file("program", manifest.bootstrap);
+    }
+    const std::string path = fmt::format("/proc/self/fd/{}", manifest.program.file->get());
+    Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) {
+        return fail(system_error("open a guest's program"));
+    }
+    return opened;
+}
+
+}  // namespace
 
 Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink& warden,
                                const runner::Manifest& manifest, const execution::Limits& limits,
                                Birth birth) {
     BJ_TRY(GuestIo io, GuestIo::create(executor, limits));
-    BJ_TRY(auto guest_ends, io.take_guest_ends(manifest.bootstrap));
+    BJ_TRY(Fd program, open_program(manifest));
+    auto guest_ends = io.take_guest_ends(std::move(program));
     isolation::Launch launch{
         .command = {.arguments = manifest.command, .environment = manifest.environment},
         .limits = limits,

@@ -13,4 +13,7 @@ struct EmbeddedFile {
 
 [[nodiscard]] std::span<const EmbeddedFile> embedded_files();
 
+// Packages of npm that are parts of guest programs.
+[[nodiscard]] std::span<const EmbeddedFile> embedded_packages();
+
 }  // namespace belljar::runner

@@ -24,10 +24,10 @@ constexpr std::int64_t kMostProcesses = 32768;
 constexpr std::int64_t kMostReady = 4096;
 
 constexpr auto kKeys = std::to_array<std::string_view>(
-    {"language",    "title",          "aliases",   "runner", "required",      "detect",
-     "version",     "version_prefix", "bootstrap", "file",   "compile",       "command",
-     "environment", "preload",        "ready",     "proc",   "write_execute", "limits",
-     "self_test",   "session",        "specialist"});
+    {"language",    "title",          "aliases",    "runner",      "required",      "detect",
+     "version",     "version_prefix", "bootstrap",  "file",        "compile",       "command",
+     "environment", "preload",        "ready",      "proc",        "write_execute", "limits",
+     "self_test",   "session",        "specialist", "ready_memory"});
 constexpr auto kSpecialistKeys =
     std::to_array<std::string_view>({"words", "preload", "environment"});
 constexpr auto kCompileKeys = std::to_array<std::string_view>({"command", "timeout", "memory"});
@@ -206,6 +206,8 @@ Result<void> read_programs(const Section& file, const GuestProgram& program, Man
         if (manifest.bootstrap.empty()) {
             return file.refuse("bootstrap", "must name a program; leave the key out for none");
         }
+        BJ_TRY(Fd sealed, make_sealed_file("program", manifest.bootstrap));
+        manifest.program.file = std::make_shared<const Fd>(std::move(sealed));
     }
     if (file.has("self_test")) {
         BJ_TRY(const std::string name, file.text("self_test"));
@@ -378,6 +380,9 @@ Result<void> read_jar(const Section& file, Manifest& manifest) {
     if (file.has("preload")) {
         BJ_TRY(manifest.preload, file.texts("preload"));
     }
+    if (file.has("ready_memory")) {
+        BJ_TRY(manifest.ready_memory, file.bytes("ready_memory"));
+    }
     if (file.has("ready")) {
         BJ_TRY(manifest.ready, file.count("ready", kMostReady));
     }
@@ -425,10 +430,12 @@ Result<Manifest> read_table(const Section& file, const GuestProgram& program) {
 }  // namespace
 
 Result<std::string> embedded_guest_program(const std::string& name) {
-    for (const EmbeddedFile& file : embedded_files()) {
-        if (file.path.starts_with(kGuestPrograms) &&
-            file.path.substr(kGuestPrograms.size()) == name) {
-            return std::string(file.content);
+    for (const auto& files : {embedded_files(), embedded_packages()}) {
+        for (const EmbeddedFile& file : files) {
+            if (file.path.starts_with(kGuestPrograms) &&
+                file.path.substr(kGuestPrograms.size()) == name) {
+                return std::string(file.content);
+            }
         }
     }
     return fail(ErrorCode::InvalidArgument, "there is no guest program of that name");

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/result.h"
 #include "execution/limit_choices.h"
 
@@ -37,6 +38,14 @@ struct Compile {
     bool operator==(const Compile&) const = default;
 };
 
+// The text of a bootstrap as a file that nobody can change, for all guests. What it says is
+// compared by its text.
+struct SharedProgram {
+    std::shared_ptr<const Fd> file{};
+
+    bool operator==(const SharedProgram& /*other*/) const { return true; }
+};
+
 // One language: how its programs are started inside a jar. Every key is explained in
 // docs/RUNNERS.md.
 struct Manifest {
@@ -51,13 +60,22 @@ struct Manifest {
     // Text of the guest program that starts the code, all parts of it. Empty: the code becomes the
     // file `file`, and the jar's launcher executes the commands.
     std::string bootstrap{};
+    SharedProgram program{};
     std::string file{};
     Compile compile{};
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
+    // The same text as a file that nobody can change, for all guests.
+    std::shared_ptr<const Fd> program{};
+    // What a guest that waits for its program is taken to hold, its jar included.
+    Bytes ready_memory = mebibytes(16);
+    // At most so many wait without demand, where one costs more than others.
+    std::optional<std::size_t> ready{};
     // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.
     std::vector<std::string> preload{};
     SessionKind session = SessionKind::None;
+    // What a guest that waits for its program is taken to hold, its jar included.
+    Bytes ready_memory = mebibytes(16);
     std::optional<std::uint32_t> ready{};  // jars made ahead; nothing: as for every language
     ProcView proc = ProcView::ProcessesOnly;
     WriteExecute write_execute = WriteExecute::Denied;

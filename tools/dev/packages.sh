@@ -11,7 +11,7 @@ packages_of() {
     case $1 in
         build)
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
-                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl"
+                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl $(node_packages)"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
@@ -35,7 +35,6 @@ packages_of() {
 # Only commands that do not exist: a nodejs package from its vendor brings its own npm, which
 # conflicts with the distribution's.
 node_packages() {
-    [[ -d tests/clients ]] || return 0
     command -v node >/dev/null || echo nodejs
     command -v npm >/dev/null || echo npm
 }
