@@ -68,9 +68,13 @@ class Executor {
         return execute(std::move(request), std::move(cancellation), RunWatch{});
     }
     // What is asked of a session besides running a cell in it.
-    virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder order) = 0;
+    virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder /*order*/) {
+        co_return fail(ErrorCode::Unsupported, "sessions are not kept here");
+    }
     [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(
-        const std::string& principal) const = 0;
+        const std::string& /*principal*/) const {
+        return {};
+    }
     // As far as it is known now: a language that has not been tried yet counts as usable.
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     // The same after every language has been tried.

@@ -247,7 +247,8 @@ LaunchMessage waiting_launch(JarId jar, std::vector<std::string> arguments) {
 constexpr StartMessage kStart{.jar = 1,
                               .timeout_nanoseconds = 150'000'000,
                               .memory_bytes = 64U << 20U,
-                              .cpu_thousandths = 500};
+                              .cpu_thousandths = 500,
+                              .cell = 0};
 
 TEST_F(WardenTest, AJarThatWaitsHasNoClockUntilItIsTold) {
     get_ready();

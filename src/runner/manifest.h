@@ -65,12 +65,6 @@ struct Manifest {
     Compile compile{};
     std::vector<std::string> command{};
     std::vector<std::string> environment{};
-    // The same text as a file that nobody can change, for all guests.
-    std::shared_ptr<const Fd> program{};
-    // What a guest that waits for its program is taken to hold, its jar included.
-    Bytes ready_memory = mebibytes(16);
-    // At most so many wait without demand, where one costs more than others.
-    std::optional<std::size_t> ready{};
     // Modules of an interpreter that stays warm and forks guests; none: each guest starts its own.
     std::vector<std::string> preload{};
     SessionKind session = SessionKind::None;
@@ -85,27 +79,27 @@ struct Manifest {
     // arguments name layers that jars lack here.
     std::string self_test{};
     // The same language with more modules preloaded, for programs that mention one of its words.
-    std::shared_ptr<const Manifest> specialist {
-        [[nodiscard]] bool has_launcher() const { return bootstrap.empty(); }
-        bool operator==(const Manifest&) const = default;
-    };
+    std::shared_ptr<const Manifest> specialist{};
+    std::vector<std::string> words{};  // of a specialist
 
-    // Running runs keep theirs, whatever is read later.
-    using ManifestPtr = std::shared_ptr<const Manifest>;
+    [[nodiscard]] bool has_launcher() const { return bootstrap.empty(); }
+    bool operator==(const Manifest&) const = default;
+};
 
-    // The specialist of the manifest if the code is for it, else the manifest.
-    [[nodiscard]] ManifestPtr suited(const ManifestPtr& manifest, std::string_view code);
+// Running runs keep theirs, whatever is read later.
+using ManifestPtr = std::shared_ptr<const Manifest>;
 
-    // Gives the text of a guest program by the name that a manifest uses.
-    using GuestProgram = std::function<Result<std::string>(const std::string& name)>;
+// The specialist of the manifest if the code is for it, else the manifest.
+[[nodiscard]] ManifestPtr suited(const ManifestPtr& manifest, std::string_view code);
 
-    // One that is part of this binary, below guest/.
-    [[nodiscard]] Result<std::string> embedded_guest_program(const std::string& name);
+// Gives the text of a guest program by the name that a manifest uses.
+using GuestProgram = std::function<Result<std::string>(const std::string& name)>;
 
-    // `name` is how messages call the file; they say what is wrong, in which line and what is
-    // allowed.
-    [[nodiscard]] Result<Manifest> parse_manifest(
-        std::string_view name, std::string_view text,
-        const GuestProgram& program = embedded_guest_program);
+// One that is part of this binary, below guest/.
+[[nodiscard]] Result<std::string> embedded_guest_program(const std::string& name);
+
+// `name` is how messages call the file; they say what is wrong, in which line and what is allowed.
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view name, std::string_view text,
+                                              const GuestProgram& program = embedded_guest_program);
 
 }  // namespace belljar::runner
