@@ -33,6 +33,7 @@ import machine
 import memory
 import ratios
 import report
+import sessions
 import steps
 import tools_list
 from stats import NotHere, Refused, WrongAnswer
@@ -60,10 +61,13 @@ class Size:
     seconds: float
     bursts: int
     guest_rounds: int
+    cells: int
 
 
-QUICK = Size(turns=30, often=8, paced=30, rounds=1, seconds=2.0, bursts=2, guest_rounds=3)
-FULL = Size(turns=150, often=20, paced=200, rounds=5, seconds=4.0, bursts=10, guest_rounds=10)
+QUICK = Size(turns=30, often=8, paced=30, rounds=1, seconds=2.0, bursts=2, guest_rounds=3,
+             cells=40)
+FULL = Size(turns=150, often=20, paced=200, rounds=5, seconds=4.0, bursts=10, guest_rounds=10,
+            cells=200)
 
 
 class Progress:
@@ -195,8 +199,13 @@ class Bench:
                                               self.progress)
         self.progress.begin("tools/list")
         result["tools_list"] = tools_list.measure(self.server, self.size.seconds)
+        self.progress.begin("cells of a session")
+        result["sessions"] = sessions.measure(self.server, self.size.cells, self.progress)
         self.progress.begin("memory")
         result["memory"] = memory.measure(self.server)
+        if self.full:
+            self.progress.begin("a thousand jars")
+            result["crowd"] = sessions.crowd(self.place)
 
 
 def parse_arguments():

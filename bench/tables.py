@@ -107,6 +107,19 @@ def memory(result):
     return Table("memory", ["what waits", "how many", "PSS KiB each", "unshared KiB each"], rows)
 
 
+def sessions(result):
+    rows = [[f"with a state of {state}", *times(row)] for state, row in result["sessions"].items()]
+    return Table("sessions", ["one cell of a session", *TIMES], rows)
+
+
+def crowd(result):
+    found = result.get("crowd")
+    rows = [[figure(found["jars"]), figure(found["seconds"]), figure(found["kib_each"]),
+             figure(found["right"])]] if found else []
+    return Table("crowd", ["programs asleep at once", "after seconds", "KiB each, the kernel's too",
+                           "right answers"], rows)
+
+
 def tools_list(result):
     rows = [[name, figure(row["per_second"]), figure(row["per_core_second"]),
              figure(row["server_cores"]), figure(row["answer_bytes"])]
@@ -140,5 +153,5 @@ def machine(result):
 def of(result):
     """All of them, the most important one last, where it is seen on a terminal."""
     return [machine(result), memory(result), guest(result), tools_list(result),
-            bubblewrap(result), load(result), burst(result), hellos("paced", result["paced"]),
+            sessions(result), crowd(result), bubblewrap(result), load(result), burst(result), hellos("paced", result["paced"]),
             steps(result), hellos("latency", result["latency"]), compared(result)]

@@ -19,6 +19,10 @@ def post(address, path, body, headers=()):
     return "\r\n".join(lines).encode() + END_OF_HEAD + body
 
 
+def delete(address, path):
+    return f"DELETE {path} HTTP/1.1\r\nHost: {address}".encode() + END_OF_HEAD
+
+
 def take_answer(received):
     """(status, body, bytes used) of the first answer in `received`; None if it is not complete."""
     end = received.find(END_OF_HEAD)

@@ -292,7 +292,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
                      .stderr_stream = io.captured_stderr(),
                      .full_output = publish_output(options_.outputs, io, execution_id, log_),
                      .isolation = options_.isolation};
-    runner::apply_guest_report({.text = io.report(), .mark = mark}, result);
+    // What the launcher executes cannot write to the report, so that needs no mark.
+    runner::apply_guest_report(
+        {.text = io.report(), .mark = manifest->has_launcher() ? std::string_view() : mark},
+        result);
     outcome::judge(*exit, plan->limits, result);
     result.timing = timing_of(begun, collected, jar, *exit);
     result.capped = plan->capped;

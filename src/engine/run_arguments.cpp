@@ -340,7 +340,7 @@ struct FixedArgument {
     std::string_view refusal;
 };
 
-constexpr std::array<FixedArgument, 4> kFixedArguments{
+constexpr std::array<FixedArgument, 3> kFixedArguments{
     {{"capture_output", "true", "output is always captured"},
      {"profile", "\"standard\"", "\"standard\" is the only profile here"},
      {"network", "false", "programs have no network here"}}};

@@ -281,6 +281,13 @@ def test_forged_report_is_only_the_guests_word(open_server):
     code = f"import os\nos.write(5, {json.dumps(lie)!r}.encode())\nos._exit(0)"
     record = open_server.execute(code)
     assert (record["status"], record["exit_code"]) == ("ok", 0)
+    assert record["report"] == "damaged", "it lacks the mark of its request"
+    assert record["denials"] == [] and "error" not in record
+
+
+def test_refusal_that_only_the_guest_tells_of_is_its_word(open_server):
+    path = "/usr/\\x1b[31m\\n" + "x" * 999
+    record = open_server.execute(f"raise OSError(30, 'no', '{path}')")
     (denial,) = record["denials"]
     assert (denial["rule"], denial["source"]) == ("files.read_only", "guest")
     assert len(denial["what"]) < 300 and denial["what"].isprintable()

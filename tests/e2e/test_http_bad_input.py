@@ -118,7 +118,7 @@ WRONG = {
     "language is unknown": {"code": "1", "language": "cobol"},
     "language is long": {"code": "1", "language": "x" * 100_000},
     "network": {"code": "1", "network": True},
-    "session": {"code": "1", "session": True},
+    "session": {"code": "1", "session": "yes"},
     "profile": {"code": "1", "profile": "basic"},
 }
 

@@ -140,7 +140,7 @@ def test_directory_as_program_gives_125(place):
     assert belljar("run", place).returncode == 125
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "301", "1e99", "nan", "inf", "soon", "5x"])
+@pytest.mark.parametrize("value", ["0", "-1", "1e99", "nan", "inf", "soon", "5x"])
 def test_bad_timeout_gives_125_and_a_sentence(value):
     ended = run_code("print(1)", f"--timeout={value}")
     assert (ended.returncode, ended.stdout) == (125, b"")

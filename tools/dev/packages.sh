@@ -19,11 +19,12 @@ packages_of() {
                 "gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "$(node_packages)"
             ;;
-        # What guests find for work with data, and fonts for what they draw. Not scipy: on Debian 12
-        # it depends on a compiler whose Boost conflicts with that of the build.
+        # What guests find for work with data, and fonts for what they draw. On Debian 12 scipy's
+        # package wants a compiler whose Boost conflicts with that of the build: see install_scipy.
         science)
             echo "python3-numpy python3-pandas python3-matplotlib python3-pil" \
-                "fonts-wqy-microhei fonts-symbola"
+                "python3-decorator liblbfgsb0 fonts-wqy-microhei fonts-symbola"
+            [[ $(system_name) == "debian 12" ]] || echo python3-scipy
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
         bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
@@ -68,6 +69,26 @@ install_packages() {
     say "Installing with apt-get, with what they need:"
     say "  $missing"
     apt_install $missing
+}
+
+# The modules of Debian's package without what it depends on only for building others, beside other
+# software of this machine's own. All libraries that they need are in the group `science`.
+install_scipy() {
+    local place=/usr/local/lib/python3.11/dist-packages temporary
+    if [[ $(system_name) != "debian 12" ]] || /usr/bin/python3 -c "import scipy" 2>/dev/null; then
+        return 0
+    fi
+    local -a as_root=()
+    ((EUID == 0)) || as_root=(sudo)
+    say "Installing scipy from Debian's package"
+    temporary=$(mktemp -d) || return 1
+    (cd "$temporary" && apt-get -qq download python3-scipy 2>/dev/null &&
+        dpkg-deb -x python3-scipy_*.deb . &&
+        "${as_root[@]}" mkdir -p "$place" &&
+        "${as_root[@]}" cp -r usr/lib/python3/dist-packages/scipy* "$place")
+    local ended=$?
+    rm -rf "$temporary"
+    ((ended == 0)) || fail "scipy could not be installed; is Debian's archive reachable?"
 }
 
 missing_packages() {
