@@ -104,15 +104,27 @@ class Session:
     def __init__(self, names, tools, most):
         self.names, self.tools, self.most = names, tools, most
         self.branches = {}
+        self.unread = b""
         self.forgotten = {}  # branch -> states before its first that are gone
         # In a pid namespace everything else that runs belongs to the guest.
         self.alone = os.getppid() <= 1
 
     def serve(self, order):
         while order and self.answer(order):
-            line = read_line(REQUEST_FD)
-            order = from_json(line.decode()) if line else None
+            order = self.next_order()
         os._exit(0)
+
+    def next_order(self):
+        """None at the end. To stop a cell that has just ended is to do nothing."""
+        while True:
+            while b"\n" not in self.unread:
+                if not (part := os.read(REQUEST_FD, 1 << 16)):
+                    return None
+                self.unread += part
+            line, self.unread = self.unread.split(b"\n", 1)
+            order = from_json(line.decode())
+            if "stop" not in order:
+                return order
 
     def answer(self, order):
         """Behind a report's size a line of ours, and then the report. Says whether there is
@@ -239,7 +251,7 @@ class Session:
             while True:
                 ready = {number for number, _ in poll.poll()}
                 if REQUEST_FD in ready:
-                    if not read_line(REQUEST_FD):
+                    if not os.read(REQUEST_FD, 1 << 16):
                         os._exit(0)
                     self.end_others(process)  # the only order that comes now
                 if channel.number in ready:
@@ -451,8 +463,8 @@ def open_sockets():
         return []
     if count <= 0:
         return []
-    return [f"{count} open socket(s): copies of the state share them, so undo and fork do not bring "
-            "back what was read or sent"]
+    return [f"{count} open socket(s): copies of the state share them, so undo and fork do not "
+            "bring back what was read or sent"]
 
 
 def list_files():

@@ -215,6 +215,7 @@ void GuestIo::begin_cell(const execution::Limits& limits) {
     report_.clear();
     finished_ = false;
     answered_ = false;
+    handed_over_ = false;
     on_flood_ = nullptr;
 }
 
@@ -228,9 +229,10 @@ Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
 }
 
 Task<void> GuestIo::write_order(std::string order) {
-    boost::system::error_code ignored;
+    boost::system::error_code error;
     co_await asio::async_write(request_pipe_, asio::buffer(order),
-                               asio::redirect_error(asio::use_awaitable, ignored));
+                               asio::redirect_error(asio::use_awaitable, error));
+    handed_over_ = !error;
 }
 
 Task<void> GuestIo::read_answer() {
@@ -250,7 +252,8 @@ Task<void> GuestIo::read_answer() {
 
 bool GuestIo::interject(std::string_view line) {
     boost::system::error_code error;
-    return request_pipe_.write_some(asio::buffer(line), error) == line.size() && !error;
+    return handed_over_ && request_pipe_.write_some(asio::buffer(line), error) == line.size() &&
+           !error;
 }
 
 Task<void> GuestIo::feed_text(std::string text) {

@@ -109,6 +109,7 @@ class GuestIo {
     TimePoint signed_at_{};
     bool finished_ = false;
     bool answered_ = false;
+    bool handed_over_ = false;  // the order, to its last byte
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
     std::function<void(OutputStream, std::string_view)> on_output_;

@@ -28,7 +28,7 @@ using runner::SessionKind;
 
 // For what takes milliseconds, unless somebody in the jar is in the way.
 constexpr auto kStopTime = std::chrono::seconds(2);
-constexpr auto kWardenTime = std::chrono::seconds(10);
+constexpr auto kWardenTime = std::chrono::seconds(30);
 constexpr auto kOrderTime = std::chrono::seconds(15);
 constexpr std::size_t kMostEnded = 1024;
 constexpr std::size_t kShownNames = 1000;
@@ -261,14 +261,35 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr m
     co_return result;
 }
 
+// Hands the cell over and waits for its end, within its limits. False if the guest did not answer.
+Task<bool> Sessions::talk(SessionPtr session, const RunPlan* plan, runner::CellPlace place,
+                          CancellationPtr cancellation, LiveStreams live) {
+    const HostPtr host = session->host;
+    GuestIo& io = host->jar.io;
+    cancellation->on_request([this, host] { stop(host, KillReason::Cancelled); });
+    io.on_flood([this, host] { stop(host, KillReason::Output); });
+    host->clock.expires_after(plan->limits.timeout);
+    host->clock.async_wait([this, host](const boost::system::error_code& ended) {
+        if (!ended) {
+            stop(host, KillReason::Deadline);
+        }
+    });
+    const bool answered =
+        co_await io.converse(runner::encode_cell(plan->request, place), std::move(live));
+    host->clock.cancel();
+    cancellation->on_request(nullptr);
+    io.on_flood(nullptr);  // it holds the host, which holds it
+    co_return answered;
+}
+
 Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* plan,
                                            CancellationPtr cancellation, LiveStreams live) {
     const HostPtr host = session->host;
     const std::string& execution_id = plan->execution_id;
-    const std::uint64_t cell = ++session->cells;
     execution::Limits limits = plan->limits;
     host->memory = limits.memory = std::max(limits.memory, host->memory);
     host->reason = KillReason::None;
+    host->running = session->id;
     GuestIo& io = host->jar.io;
     io.begin_cell(limits);
     if (options_.outputs.store != nullptr) {
@@ -277,79 +298,83 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
     warden_.on_end(host->jar.id, nullptr);
     session->expiry.cancel();
     BJ_CO_TRY_VOID(warden_.begin_cell(host->jar.id, limits));
-    cancellation->on_request([this, host] { stop(host, KillReason::Cancelled); });
-    io.on_flood([this, host] { stop(host, KillReason::Output); });
-    host->clock.expires_after(limits.timeout);
-    host->clock.async_wait([this, host](const boost::system::error_code& ended) {
-        if (!ended) {
-            stop(host, KillReason::Deadline);
-        }
-    });
-    const std::string mark = make_uuid();
+    const runner::CellPlace place{.branch = session->id,
+                                  .cell = ++session->cells,
+                                  .checkpoints = options_.bounds.checkpoints,
+                                  .mark = make_uuid()};
     const TimePoint begun = Clock::now();
-    const bool answered = co_await io.converse(
-        runner::encode_cell(plan->request, {.branch = session->id,
-                                            .cell = cell,
-                                            .checkpoints = options_.bounds.checkpoints,
-                                            .mark = mark}),
-        std::move(live));
-    host->clock.cancel();
-    cancellation->on_request(nullptr);
-    io.on_flood(nullptr);  // it holds the host, which holds it
+    const bool answered =
+        co_await talk(session, plan, place, std::move(cancellation), std::move(live));
+    host->running.clear();
 
     RunResult result{.execution_id = execution_id,
+                     .conversation_id = session->conversation,
                      .session_id = session->id,
                      .language = session->language,
-                     .runner = std::string(),
                      .stdout_stream = io.captured_stdout(),
                      .stderr_stream = io.captured_stderr(),
                      .full_output = publish_output(options_.outputs, io, execution_id, log_),
+                     .capped = plan->capped,
                      .isolation = options_.isolation,
                      .debug = plan->request.debug};
-    result.conversation_id = session->conversation;
-    CellNews news{.cell = cell};
-    Result<runner::CellAnswer> answer = runner::parse_cell_answer(io.report(), cell);
-    std::optional<RawExit> exit;
-    if (answered && answer) {
-        exit = co_await warden_.look(host->jar.id, Clock::now() + kWardenTime);
-    }
-    if (exit) {
-        const bool stopped = host->reason != KillReason::None && !answer->kept;
-        exit->kill_reason = stopped ? host->reason : KillReason::None;
-        exit->exited = !stopped;
-        exit->wait_status = answer->wait_status;
-        runner::apply_guest_report({.text = answer->report, .mark = mark}, result);
-        outcome::judge(*exit, limits, result);
-        news.state = answer->kept ? CellNews::State::Kept : CellNews::State::RolledBack;
-        news.notes = std::move(answer->notes);
-        if (!answer->kept) {
-            news.notes.push_back(rolled_back(result));
-        }
-        session->last_used = Clock::now();
-        rest(session);
-        watch_idle(host);
-    } else {
-        BJ_CO_TRY(const RawExit end,
-                  co_await end_of(host, answered ? "it broke the protocol" : ""));
-        outcome::judge(end, limits, result);
-        news.state = CellNews::State::Lost;
-        news.notes.push_back(why_lost(result));
-        lose(host, why_lost(result));
-        exit = end;
-    }
-    result.session = std::move(news);
-    result.capped = plan->capped;
+    Result<RawExit> exit = co_await (answered ? judge_cell(session, place, limits, &result)
+                                              : judge_lost(host, place, limits, &result));
+    BJ_CO_TRY_VOID(exit);
     result.timing = {.run = exit->wall,
                      .collect = std::max(Clock::now() - begun - exit->wall, Duration{}),
                      .jar_ready = true};
     co_return result;
 }
 
-// The jar has ended, or has to.
-Task<Result<RawExit>> Sessions::end_of(HostPtr host, std::string why) {
-    if (!why.empty()) {
-        log_.warning("a session is ended", {{"reason", why}});
+// The guest has answered: what became of the cell, in its words and in the kernel's.
+Task<Result<RawExit>> Sessions::judge_cell(SessionPtr session, runner::CellPlace place,
+                                           execution::Limits limits, RunResult* result) {
+    const HostPtr host = session->host;
+    Result<runner::CellAnswer> answer =
+        runner::parse_cell_answer(host->jar.io.report(), place.cell);
+    std::optional<RawExit> exit;
+    if (answer) {
+        exit = co_await warden_.look(host->jar.id, Clock::now() + kWardenTime);
+    } else {
+        log_.warning("a session broke its protocol", {{"reason", answer.error().describe()}});
     }
+    if (!exit) {
+        Result<RawExit> end = co_await judge_lost(host, place, limits, result);
+        co_return end;
+    }
+    const bool stopped = host->reason != KillReason::None && !answer->kept;
+    exit->kill_reason = stopped ? host->reason : KillReason::None;
+    exit->exited = !stopped;
+    exit->wait_status = answer->wait_status;
+    runner::apply_guest_report({.text = answer->report, .mark = place.mark}, *result);
+    outcome::judge(*exit, limits, *result);
+    CellNews news{.cell = place.cell, .notes = std::move(answer->notes)};
+    if (!answer->kept) {
+        news.state = CellNews::State::RolledBack;
+        news.notes.push_back(rolled_back(*result));
+    }
+    result->session = std::move(news);
+    session->last_used = Clock::now();
+    if (sessions_.contains(session->id)) {  // it may have been ended meanwhile
+        rest(session);
+    }
+    watch_idle(host);
+    co_return std::move(*exit);
+}
+
+// The jar has ended, or has to; with it all sessions in it.
+Task<Result<RawExit>> Sessions::judge_lost(HostPtr host, runner::CellPlace place,
+                                           execution::Limits limits, RunResult* result) {
+    BJ_CO_TRY(RawExit end, co_await end_of(host));
+    outcome::judge(end, limits, *result);
+    const std::string reason = why_lost(*result);
+    result->session =
+        CellNews{.cell = place.cell, .state = CellNews::State::Lost, .notes = {reason}};
+    lose(host, reason);
+    co_return end;
+}
+
+Task<Result<RawExit>> Sessions::end_of(HostPtr host) {
     warden_.kill(host->jar.id, host->reason);
     Result<RawExit> exit = co_await warden_.wait(host->jar.id, Clock::now() + kWardenTime);
     co_return exit;
@@ -410,7 +435,9 @@ void Sessions::end(const SessionPtr& session, std::string reason) {
         return;
     }
     host->alive = false;
-    warden_.on_end(host->jar.id, [host] {});
+    if (!host->busy) {  // or else who talks to it sees to its end
+        warden_.on_end(host->jar.id, [host] {});
+    }
     warden_.kill(host->jar.id, KillReason::Cancelled);
 }
 
@@ -441,7 +468,7 @@ Task<Result<json::object>> Sessions::order(HostPtr host, std::string line) {
             co_return runner::parse_session_answer(io.report());
         }
     }
-    [[maybe_unused]] const Result<RawExit> exit = co_await end_of(host, "it did not answer");
+    [[maybe_unused]] const Result<RawExit> exit = co_await end_of(host);
     lose(host, "the session's sandbox ended");
     co_return fail(ErrorCode::NotFound, "the session's sandbox has ended");
 }
@@ -450,7 +477,7 @@ Task<Result<SessionView>> Sessions::obey(SessionOrder wanted) {
     BJ_CO_TRY(const SessionPtr session, find(wanted.principal, wanted.session_id));
     if (wanted.action == SessionAction::End) {
         SessionView shown = view(*session);
-        if (session->host->busy) {
+        if (session->host->running == session->id) {
             stop(session->host, KillReason::Cancelled);
         }
         end(session, "the session was ended by its owner");

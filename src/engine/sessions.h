@@ -82,6 +82,7 @@ class Sessions {
         bool alive = true;
         std::list<asio::steady_timer*> waiting{};
         execution::KillReason reason = execution::KillReason::None;  // why the cell was stopped
+        std::string running{};                                       // whose cell
         runner::SessionKind kind = runner::SessionKind::Copies;
         Bytes memory{};  // never less than it once was, since the state may fill it
         std::size_t sessions = 0;
@@ -128,14 +129,21 @@ class Sessions {
     void stop(const HostPtr& host, execution::KillReason reason);
     Task<Result<execution::RunResult>> run_cell(SessionPtr session, const execution::RunPlan* plan,
                                                 CancellationPtr cancellation, LiveStreams live);
-    Task<Result<execution::RawExit>> end_of(HostPtr host, std::string why);
+    Task<bool> talk(SessionPtr session, const execution::RunPlan* plan, runner::CellPlace place,
+                    CancellationPtr cancellation, LiveStreams live);
+    Task<Result<execution::RawExit>> judge_cell(SessionPtr session, runner::CellPlace place,
+                                                execution::Limits limits,
+                                                execution::RunResult* result);
+    Task<Result<execution::RawExit>> judge_lost(HostPtr host, runner::CellPlace place,
+                                                execution::Limits limits,
+                                                execution::RunResult* result);
+    Task<Result<execution::RawExit>> end_of(HostPtr host);
     Task<Result<json::object>> order(HostPtr host, std::string line);
     void forget(const std::string& id, std::string reason);
     void lose(const HostPtr& host, const std::string& reason);
     void end(const SessionPtr& session, std::string reason);
     Task<void> end_branch(HostPtr host, std::string id);
     [[nodiscard]] execution::SessionView view(const Session& session) const;
-    void publish(GuestIo& io, execution::RunResult& result) const;
 
     asio::any_io_executor executor_;
     WardenLink& warden_;

@@ -19,8 +19,8 @@ struct Policy {
 // The same for a language whose programs need other limits than most, as far as the maximum allows.
 [[nodiscard]] Policy with_defaults(Policy policy, const execution::LimitChoices& choices);
 
-// The plan for a request, or the sentence that refuses it. A limit beyond what the operator gives is
-// lowered to that, which the plan tells; one that makes no sense anywhere is refused.
+// The plan for a request, or the sentence that refuses it. A limit beyond what the operator gives
+// is lowered to that, which the plan tells; one that makes no sense anywhere is refused.
 // Pure: same input, same answer.
 [[nodiscard]] Result<execution::RunPlan> decide(const Policy& policy,
                                                 execution::RunRequest request);

@@ -123,18 +123,18 @@ class Server:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
-    def execute_bytes(self, code, *extra_headers):
+    def execute_bytes(self, code, *extra_headers, **arguments):
         """The bytes of an /execute request."""
-        body = json.dumps({"code": code}).encode()
+        body = json.dumps({"code": code, **arguments}).encode()
         lines = ["POST /execute HTTP/1.1", f"Host: {self.address}",
                  "Content-Type: application/json", f"Content-Length: {len(body)}",
                  *(f"{name}: {value}" for name, value in self.headers().items()), *extra_headers]
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
-    def start_run(self, code):
+    def start_run(self, code, **arguments):
         """Sends the request and leaves; the connection is the caller's to read and to close."""
         connection = self.connect()
-        connection.sendall(self.execute_bytes(code))
+        connection.sendall(self.execute_bytes(code, **arguments))
         return connection
 
     def raw(self, data):

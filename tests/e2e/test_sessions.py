@@ -258,6 +258,88 @@ def test_processes_of_a_cell_that_is_stopped_are_gone(session):
     assert not [line for line in left if line.startswith("sleep")]
 
 
+def test_a_cell_that_ends_when_its_time_does_leaves_the_session_whole(session):
+    session.ask("import time; count = 0")
+    kept = 0
+    for number in range(40):
+        delay = 0.1 + (number - 20) * 0.0005
+        result = session.ask(f"time.sleep({delay}); count += 1", timeout=0.1)
+        assert result["session"]["state"] in ("kept", "rolled_back"), result
+        kept += result["session"]["state"] == "kept"
+    assert session.value("count") == kept
+
+
+def test_a_session_can_be_ended_while_it_runs(server):
+    session = Session(server)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(session.ask("while True: pass")))
+    thread.start()
+    wait_until(lambda: any(one["busy"] for one in
+                           server.request("GET", "/v1/sessions").json["sessions"]), "it runs")
+    session.end()
+    thread.join()
+    assert answers[0]["status"] == "cancelled", answers
+    assert session.id not in listed(server)
+
+
+def test_ending_a_fork_does_not_disturb_the_other(server):
+    session = Session(server)
+    session.ask("x = 1")
+    other = session.fork()
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(
+        session.ask("import time; time.sleep(1); x += 1")))
+    thread.start()
+    wait_until(lambda: any(one["busy"] for one in
+                           server.request("GET", "/v1/sessions").json["sessions"]), "it runs")
+    other.end()
+    thread.join()
+    assert answers[0]["status"] == "ok" and session.value("x") == 2
+    session.end()
+
+
+def test_a_client_that_leaves_ends_its_cell_only(session):
+    session.ask("x = 1")
+    connection = session.server.start_run("x = 2\nwhile True: pass", session_id=session.id)
+    wait_until(lambda: any(one["busy"] for one in session.server.request(
+        "GET", "/v1/sessions").json["sessions"]), "it runs")
+    connection.close()
+    assert session.value("x") == 1
+
+
+def test_javascript_keeps_one_process(server):
+    session = Session(server, language="javascript")
+    session.ask("const x = 20; let y = 1; function f(n) { return n * 2; }")
+    assert session.value("y += 1; f(x) + y") == 42
+    result = session.ask("process.abort()")
+    assert result["session"]["state"] == "lost" and result["status"] == "killed"
+    gone = session.post("/execute", {"code": "1", "session_id": session.id}, 404)
+    assert "took its sandbox along" in gone["error"]
+
+
+def test_javascript_has_no_undo(server):
+    session = Session(server, language="typescript")
+    session.ask("enum Color { Red = 1 }; const x: number = Color.Red")
+    assert session.value("x + 1") == 2
+    refusal = session.order("undo", status=422)
+    assert "no copies of its state" in refusal["error"]
+    session.end()
+
+
+def test_there_are_no_sessions_in_bash(server):
+    answer = server.request("POST", "/execute",
+                            {"code": "true", "language": "bash", "session": True})
+    assert answer.status == 422 and "no sessions in bash" in answer.json["error"]
+
+
+def test_figures_of_each_cell(session):
+    session.ask("import matplotlib.pyplot as plt", timeout=60)
+    for _ in range(2):
+        outputs = session.ask("plt.plot([1, 2]); plt.show()", timeout=60)["outputs"]
+        assert len(outputs) == 1 and "image/png" in outputs[0]
+    assert session.ask("1")["outputs"] == []
+
+
 def test_a_guest_that_breaks_the_functions_we_use_has_only_itself_to_blame(session):
     session.ask("import os, json, builtins, sys\nx = 3")
     result = session.ask("json.dumps = json.loads = None\nos.fork = os.read = None\n"
