@@ -247,22 +247,25 @@ class Session:
         for number in (channel.number, death, REQUEST_FD):
             poll.register(number, select.POLLIN)
         channel.socket.setblocking(False)
+        listening = True
         try:
             while True:
                 ready = {number for number, _ in poll.poll()}
-                if REQUEST_FD in ready:
-                    if not os.read(REQUEST_FD, 1 << 16):
-                        os._exit(0)
-                    self.end_others(process)  # the only order that comes now
-                if channel.number in ready:
+                if listening and channel.number in ready:
                     frame = channel.feed()
                     if frame:
                         channel.socket.setblocking(True)
                         channel.data = b""
                         return frame, 0
                     if frame == b"":  # it will never report
-                        poll.unregister(channel.number)
+                        listening = poll.unregister(channel.number)
                         tell(process, SIGKILL)
+                if REQUEST_FD in ready:  # the only order that comes now is to stop
+                    if not os.read(REQUEST_FD, 1 << 16):
+                        os._exit(0)
+                    self.end_others(process)
+                    if listening:  # a state that is reported now is held by nobody
+                        listening = poll.unregister(channel.number)
                 if death in ready:
                     return None, self.status_of(process, parent)
         finally:
