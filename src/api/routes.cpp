@@ -92,7 +92,8 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
         co_return response;
     }
     if (SessionRoutes::is_mine(request)) {
-        HttpResponse response = co_await sessions_.answer(std::move(request));
+        HttpResponse response =
+            co_await sessions_.answer(std::move(request), std::move(cancellation));
         co_return response;
     }
     if (request.path == "/mcp/events") {

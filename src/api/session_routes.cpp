@@ -9,6 +9,7 @@
 
 #include "access/gate.h"
 #include "base/json.h"
+#include "engine/run_arguments.h"
 #include "engine/session_arguments.h"
 #include "execution/error_wire.h"
 #include "outcome/session_json.h"
@@ -70,10 +71,15 @@ bool SessionRoutes::is_mine(const HttpRequest& request) {
     return request.path == kAll || request.path.starts_with(std::string(kAll) + "/");
 }
 
-Task<HttpResponse> SessionRoutes::answer(HttpRequest request) {
+Task<HttpResponse> SessionRoutes::answer(HttpRequest request,
+                                         engine::CancellationPtr cancellation) {
     const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (request.path == kAll && request.method == "POST") {
+        HttpResponse begun = co_await begin(std::move(request), std::move(cancellation));
+        co_return begun;
+    }
     if (request.path == kAll) {
-        co_return reads ? list(request.principal) : refuse_method("GET, HEAD");
+        co_return reads ? list(request.principal) : refuse_method("GET, HEAD, POST");
     }
     const std::string rest = request.path.substr(kAll.size() + 1);
     const std::size_t slash = rest.find('/');
@@ -112,6 +118,30 @@ Task<HttpResponse> SessionRoutes::answer(HttpRequest request) {
     (*order)->principal = request.principal;
     HttpResponse response = co_await obey(**order);
     co_return response;
+}
+
+// With a first cell that does nothing.
+Task<HttpResponse> SessionRoutes::begin(HttpRequest request, engine::CancellationPtr cancellation) {
+    Result<json::object> arguments = arguments_of_body(request.body);
+    if (arguments) {
+        arguments->emplace("code", "");  // unless there is one
+        (*arguments)["session"] = true;
+    }
+    Result<execution::RunRequest> run =
+        arguments ? engine::parse_run_arguments(*arguments) : fail(arguments.error());
+    if (!run) {
+        co_return refuse(run.error());
+    }
+    run->principal = request.principal;
+    const Result<execution::RunResult> result =
+        co_await executor_.execute(std::move(*run), std::move(cancellation));
+    if (!result) {
+        co_return refuse(result.error());
+    }
+    HttpResponse shown = show(
+        {.principal = std::move(request.principal), .session_id = result->session_id.value_or("")});
+    shown.status = shown.status == 200 ? 201 : shown.status;
+    co_return shown;
 }
 
 Task<HttpResponse> SessionRoutes::obey(SessionOrder order) {

@@ -391,6 +391,7 @@ Task<void> Engine::try_languages() {
 void Engine::close() {
     tasks_.close();
     languages_later_.cancel();
+    languages_.stop();
     directory_.stop();
     pool_.close();
     if (sessions_) {

@@ -95,6 +95,9 @@ Task<Result<void>> Languages::await_usable(LanguagePtr language) {
 Task<void> Languages::try_all() {
     const std::list<LanguagePtr> all = languages_;
     for (const LanguagePtr& language : all) {
+        if (stopping_) {
+            co_return;
+        }
         [[maybe_unused]] const Result<void> usable = co_await await_usable(language);
     }
 }
@@ -110,6 +113,8 @@ Task<void> Languages::try_out(LanguagePtr language) {
     Result<std::string> version = co_await trial_(language);
     if (version) {
         set_version(*language, std::move(*version));
+    } else if (stopping_ || version.error().code == ErrorCode::Cancelled) {
+        language->state = Language::State::Untried;  // that says nothing of it
     } else {
         language->state = Language::State::Failed;
         language->reason = version.error().message;

@@ -64,6 +64,8 @@ class Languages {
     Task<Result<void>> await_usable(LanguagePtr language);
     // Until everything has been tried, one after the other.
     Task<void> try_all();
+    // Nothing more is tried, and what fails now says nothing of a language.
+    void stop() { stopping_ = true; }
     // Called after each trial.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
     // What a trial in another place has found out.
@@ -79,6 +81,7 @@ class Languages {
     const Log& log_;
     std::function<void()> changed_ = [] {};
     runner::Runners runners_;
+    bool stopping_ = false;
     std::list<LanguagePtr> languages_;
     std::list<asio::steady_timer*> waiting_;  // for the end of any trial
 };

@@ -322,3 +322,9 @@ def test_outputs_that_are_not_what_they_say_are_counted(open_server, bundle):
     record = open_server.execute(f"display({bundle}, raw=True)\n5")
     assert (record["status"], record["result"]) == ("ok", 5)
     assert record["outputs"] == [] and record["outputs_omitted"] == 1
+
+
+def test_the_set_for_work_with_data(open_server):
+    record = open_server.execute("import numpy, pandas, scipy.stats, matplotlib\n"
+                                 "float(scipy.stats.norm.cdf(0))", timeout=60)
+    assert record["result"] == 0.5, record["stderr"]

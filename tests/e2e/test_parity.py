@@ -62,7 +62,7 @@ class Program:
         process = subprocess.Popen(command, cwd=directory, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**ENVIRONMENT, **self.environment},
-                                   start_new_session=True)
+                                   start_new_session=True, preexec_fn=heed_signals)
         try:
             seconds = ENDLESS_SECONDS if self.endless else SECONDS
             out, _ = process.communicate(self.stdin.encode(), timeout=seconds)
@@ -84,6 +84,12 @@ class Program:
             code = -result["signal"]
         assert not result["stdout_truncated"]
         return code, result["stdout"], result["stdout_bytes"], result
+
+
+def heed_signals():
+    """What the tests themselves may have been told to ignore, by nohup for one."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def read_programs(language):

@@ -380,6 +380,16 @@ def test_a_conversation_finds_its_session(server):
         assert server.request("DELETE", f"/v1/sessions/{identifier}").status == 200
 
 
+def test_a_session_begins_without_a_cell_too(server):
+    begun = server.request("POST", "/v1/sessions", {"language": "python"})
+    assert begun.status == 201 and begun.json["language"] == "python"
+    identifier = begun.json["session_id"]
+    assert server.execute("x = 5; x", session_id=identifier)["result"] == 5
+    assert server.request("DELETE", f"/v1/sessions/{identifier}").status == 200
+    refused = server.request("POST", "/v1/sessions", {"language": "cobol"})
+    assert refused.status == 422 and "usable here" in refused.json["error"]
+
+
 def test_somebody_elses_session_does_not_exist(own_server):
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
     server = own_server(env=environment(BELLJAR_AUTH_TOKENS=tokens))
@@ -447,6 +457,7 @@ def test_bad_arguments_are_refused_in_words(server, arguments, reason):
 @pytest.mark.parametrize("method, path, status", [
     ("POST", "/v1/sessions/none/jump", 404),
     ("PUT", "/v1/sessions", 405),
+    ("POST", "/v1/sessions/none", 405),
     ("PUT", "/v1/sessions/none", 405),
     ("GET", "/v1/sessions/none/undo", 405),
     ("GET", "/v1/sessions/none/diff?cells=x", 400),
