@@ -65,7 +65,7 @@ class Sessions {
     Task<Result<execution::RunResult>> run(const execution::RunPlan* plan,
                                            runner::ManifestPtr manifest,
                                            CancellationPtr cancellation, LiveStreams live);
-    Task<Result<execution::SessionView>> obey(execution::SessionOrder order);
+    Task<Result<execution::SessionView>> obey(execution::SessionOrder wanted);
     [[nodiscard]] std::vector<execution::SessionView> list(const std::string& principal) const;
     // Ends all; their jars end with the link to the warden.
     void close();
