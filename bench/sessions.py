@@ -4,7 +4,7 @@ import json
 import time
 
 import wire
-from candidates_server import answer_of, right_record
+from candidates_server import READY_JARS, answer_of, right_record
 from stats import Refused, rounded, summary
 from support_binary import environment
 from support_processes import guests_of
@@ -15,6 +15,8 @@ STATES = {"nothing": "x = 0", "10 MB": "x = bytearray(10 ** 7); x[::4096] = x[::
 CELL = "y = 1\ny"
 CROWD = 1000
 CROWD_SECONDS = 60
+CROWD_PACE = 0.012  # all at once, the last would not be set up within its ten seconds
+FORKED = "import os\nos.getppid()"
 
 
 def ask(line, address, **arguments):
@@ -54,11 +56,14 @@ def available_kib():
 def crowd(place):
     """{"jars", "seconds", "kib_each", "right"} of that many programs that sleep at once."""
     server = Server(place / "crowd", "--auth", "none", env=environment(
-        LOG_LEVEL="error", BELLJAR_LIMITS_CONCURRENT_RUNS=str(CROWD),
+        LOG_LEVEL="error", BELLJAR_POOL_READY=str(READY_JARS),
+        BELLJAR_LIMITS_CONCURRENT_RUNS=str(CROWD),
         BELLJAR_LIMITS_CONNECTIONS=str(CROWD + 100), BELLJAR_LIMITS_QUEUED_RUNS=str(CROWD),
         BELLJAR_LIMITS_QUEUE_TIME="2m"))
     try:
-        ask(first := wire.Line(server.address), server.address, code="1")
+        first = wire.Line(server.address)
+        while ask(first, server.address, code=FORKED)[0]["result"] != 0:
+            time.sleep(0.1)  # until there is a warm interpreter to fork from
         first.close()
         body = {"code": f"import time; time.sleep({CROWD_SECONDS}); print(6 * 7)", "timeout": 240}
         request = wire.post(server.address, "/execute", json.dumps(body).encode())
@@ -66,6 +71,7 @@ def crowd(place):
         lines = [wire.Line(server.address) for _ in range(CROWD)]
         for line in lines:
             line.send(request)
+            time.sleep(CROWD_PACE)
         most = 0
         while most < CROWD and time.monotonic() - start < CROWD_SECONDS - 5:
             most = max(most, len(guests_of(server.pid)))
