@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "access/response_stream.h"
+#include "access/rights.h"
 #include "base/fd.h"
 
 namespace belljar::access {
@@ -21,9 +22,11 @@ struct LessIgnoringCase {
 using Headers = std::multimap<std::string, std::string, LessIgnoringCase>;
 
 // One HTTP request as the layers above the socket see it. Everything in it is hostile, except what
-// is not read from the wire: the name of the principal and the way back.
+// is not read from the wire: who sends it, what that caller may do, and the way back.
 struct HttpRequest {
     std::string principal{};  // whose token it shows; empty: the one without a name
+    Rights rights = Rights::all();
+    std::vector<std::string> tool_sets{};  // of the caller
     std::string method{};
     std::string path{};   // without the query, as sent (not decoded)
     std::string query{};  // without the question mark
