@@ -17,7 +17,7 @@ LAYERS = [
     ["engine", "keeper"],
     ["policy", "isolation", "host", "runner", "storage", "outcome", "audit"],
     ["jar", "cgroup"],
-    ["execution", "config"],
+    ["execution", "config", "crypto"],
     ["base"],
 ]
 DEPTH = {folder: depth for depth, line in enumerate(LAYERS) for folder in line}

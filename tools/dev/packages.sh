@@ -10,7 +10,7 @@ packages_of() {
     esac
     case $1 in
         build)
-            echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
+            echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev libssl-dev" \
                 "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl $(node_packages)"
             ;;
         test)

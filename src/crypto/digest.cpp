@@ -1,0 +1,81 @@
+#include "crypto/digest.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace belljar::crypto {
+namespace {
+
+using Bytes32 = std::array<unsigned char, 32>;
+
+EVP_MD_CTX* digest_context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+const unsigned char* bytes_of(std::string_view data) {
+    return reinterpret_cast<const unsigned char*>(data.data());
+}
+
+std::string to_string(const Bytes32& digest) { return {digest.begin(), digest.end()}; }
+
+std::string to_hex(std::string_view digest) {
+    std::string text;
+    for (const char byte : digest) {
+        fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string sha256(std::string_view data) {
+    Bytes32 digest{};
+    unsigned length = 0;
+    const int done =
+        ::EVP_Digest(data.data(), data.size(), digest.data(), &length, ::EVP_sha256(), nullptr);
+    BJ_ASSERT(done == 1 && length == digest.size());
+    return to_string(digest);
+}
+
+std::string sha256_hex(std::string_view data) { return to_hex(sha256(data)); }
+
+std::string hmac_sha256(std::string_view key, std::string_view data) {
+    Bytes32 digest{};
+    unsigned length = 0;
+    const unsigned char* done = ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                                       bytes_of(data), data.size(), digest.data(), &length);
+    BJ_ASSERT(done != nullptr && length == digest.size());
+    return to_string(digest);
+}
+
+Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {
+    BJ_ASSERT(context_ != nullptr);
+    BJ_ASSERT(::EVP_DigestInit_ex(digest_context(context_), ::EVP_sha256(), nullptr) == 1);
+}
+
+Sha256::Sha256(Sha256&& other) noexcept : context_(std::exchange(other.context_, nullptr)) {}
+
+Sha256& Sha256::operator=(Sha256&& other) noexcept {
+    std::swap(context_, other.context_);
+    return *this;
+}
+
+Sha256::~Sha256() { ::EVP_MD_CTX_free(digest_context(context_)); }
+
+void Sha256::add(std::string_view data) {
+    BJ_ASSERT(::EVP_DigestUpdate(digest_context(context_), data.data(), data.size()) == 1);
+}
+
+std::string Sha256::finish() {
+    Bytes32 digest{};
+    unsigned length = 0;
+    BJ_ASSERT(::EVP_DigestFinal_ex(digest_context(context_), digest.data(), &length) == 1);
+    BJ_ASSERT(length == digest.size());
+    return to_hex(to_string(digest));
+}
+
+}  // namespace belljar::crypto
