@@ -7,8 +7,9 @@
 
 #include "base/assert.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "mcp/server.h"
-#include "mcp/stdio_session.h"
+#include "mcp/connection.h"
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
 
@@ -42,11 +43,11 @@ void post(mcp::Server& server, access::Headers headers, std::string_view body) {
 }
 
 void speak(mcp::Server& server, std::string_view lines) {
-    mcp::StdioSession session(server);
+    mcp::Connection connection(server.dispatcher(), server.changes());
     while (!lines.empty()) {
         const std::size_t end = std::min(lines.find('\n'), lines.size());
         const std::optional<std::string> answer =
-            mcp::run_task(session.handle_line(std::string(lines.substr(0, end))));
+            mcp::run_task(connection.handle(std::string(lines.substr(0, end))));
         BJ_ASSERT(!answer || (answer->find('\n') == std::string::npos && parse_json(*answer)));
         lines.remove_prefix(std::min(end + 1, lines.size()));
     }
@@ -60,7 +61,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
     mcp::FakeExecutor executor;
-    mcp::Server server(executor, mcp::Identity{.version = "0"});
+    boost::asio::io_context context;
+    const Log log("fuzz", LogLevel::Error);
+    mcp::Server server(context.get_executor(), executor, {.identity = {.version = "0"}}, log);
     switch (data[0]) {
         case 'm':
             post(server, modern_headers(), text);

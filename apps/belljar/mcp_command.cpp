@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "commands.h"
+#include "mcp/connection.h"
 #include "mcp/server.h"
-#include "mcp/stdio_session.h"
 #include "runtime.h"
 #include "storage/data_directory.h"
 #include "storage/output_store.h"
@@ -101,14 +101,18 @@ Result<void> try_speak(const config::Settings& settings) {
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
-    mcp::Server server(runtime->engine(), mcp::Identity{.version = BELLJAR_VERSION});
-    mcp::StdioSession session(server);
-    transport::StdioChannel channel(runtime->io().get_executor(), session,
+    mcp::Server server(runtime->io().get_executor(), runtime->engine(),
+                       {.identity = {.version = BELLJAR_VERSION}}, runtime->log());
+    mcp::Connection connection(server.dispatcher(), server.changes());
+    transport::StdioChannel channel(runtime->io().get_executor(), connection,
                                     {.line_limit = settings.limits.body}, runtime->log());
     Result<void> tested;
     runtime->engine().require_self_test();
     runtime->tasks().spawn("trial run", test_jars(runtime.get(), &channel, &tested));
-    return runtime->run(speak(runtime.get(), &channel, &tested), [&channel] { channel.stop(); });
+    return runtime->run(speak(runtime.get(), &channel, &tested), [&channel, &server] {
+        channel.stop();
+        server.stop();
+    });
 }
 
 }  // namespace

@@ -150,7 +150,8 @@ struct Service {
     Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
             const config::Settings& settings, std::string token,
             const storage::OutputStore& outputs)
-        : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
+        : mcp(runtime.io().get_executor(), runtime.engine(),
+              {.identity = {.version = BELLJAR_VERSION}}, runtime.log()),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
               &runtime.engine().feed()),
@@ -181,7 +182,9 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
     greeting();
     co_await service->http.run();
-    co_await service->http.wait(Clock::now() + kFarewellTime);
+    const TimePoint deadline = Clock::now() + kFarewellTime;
+    co_await service->http.wait(deadline);
+    co_await service->mcp.wait(deadline);
     co_return runtime->check_warden();
 }
 
@@ -238,7 +241,10 @@ Result<void> try_serve(const config::Loaded& loaded) {
     Service service(*runtime, std::move(acceptor), settings, token.token, *outputs);
     return runtime->run(serve_until_stopped(runtime.get(), &service,
                                             [&] { greet(url, token, runtime->isolation()); }),
-                        [&service] { service.http.stop(); });
+                        [&service] {
+                            service.mcp.stop();
+                            service.http.stop();
+                        });
 }
 
 }  // namespace

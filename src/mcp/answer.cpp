@@ -24,9 +24,9 @@ constexpr milliseconds kDiscoveryLifetime = std::chrono::hours(1);
 // Descriptions name languages and limits, which the operator may change.
 constexpr milliseconds kToolListLifetime = std::chrono::minutes(5);
 
-void add_caching(json::object& result, milliseconds lifetime, std::string_view scope) {
-    result["ttlMs"] = lifetime.count();
-    result["cacheScope"] = scope;
+void add_caching(json::object& result, const Caching& caching) {
+    result["ttlMs"] = caching.lifetime.count();
+    result["cacheScope"] = caching.scope == Caching::Scope::Public ? "public" : "private";
 }
 
 void add_meta(json::object& result, std::string_view key, json::value value) {
@@ -45,12 +45,20 @@ json::object server_info(Revision revision, const Identity& identity) {
     return info;
 }
 
-enum class Logging { Absent, Offered };
-
-json::object capabilities(Logging logging) {
-    json::object offered{{"tools", json::object{}}};
-    if (logging == Logging::Offered) {
-        offered["logging"] = json::object{};
+json::object capabilities(const Offers& offers, Revision revision) {
+    json::object lists;
+    if (offers.list_changes) {
+        lists["listChanged"] = true;
+    }
+    json::object offered{{"tools", lists},
+                         {"resources", json::object{{"subscribe", true}, {"listChanged", true}}},
+                         {"prompts", lists},
+                         {"logging", json::object{}}};
+    if (revision >= Revision::V2025_03_26) {
+        offered["completions"] = json::object{};
+    }
+    if (era_of(revision) == Era::Modern && !offers.extensions.empty()) {
+        offered["extensions"] = offers.extensions;
     }
     return offered;
 }
@@ -62,8 +70,15 @@ json::object encode_tool(const ToolDefinition& tool, Revision revision) {
         object["annotations"] = tool.annotations;
     }
     if (revision >= Revision::V2025_06_18) {
-        object["title"] = tool.title;
-        object["outputSchema"] = tool.output_schema;
+        if (!tool.title.empty()) {
+            object["title"] = tool.title;
+        }
+        if (!tool.output_schema.empty()) {
+            object["outputSchema"] = tool.output_schema;
+        }
+        if (!tool.meta.empty()) {
+            object["_meta"] = tool.meta;
+        }
     }
     return object;
 }
@@ -72,7 +87,7 @@ json::object text_block(std::string_view text) {
     return {{"type", "text"}, {"text", make_valid_utf8(text)}};
 }
 
-json::object encode_content(const Content& content) {
+json::object encode_block(const Content& content) {
     if (const auto* text = std::get_if<std::string>(&content)) {
         return text_block(*text);
     }
@@ -88,20 +103,19 @@ class Encoder {
     Encoder(Revision revision, const Identity& identity)
         : revision_(revision), identity_(identity) {}
 
-    json::object operator()(const Discovery& /*discovery*/) const {
+    json::object operator()(const Discovery& discovery) const {
         json::object result{{"supportedVersions", json::array{name_of(kModernRevision)}},
-                            {"capabilities", capabilities(Logging::Offered)},
+                            {"capabilities", capabilities(discovery.offers, revision_)},
                             {"instructions", kInstructions}};
-        add_caching(result, kDiscoveryLifetime, "public");
+        add_caching(result, {kDiscoveryLifetime, Caching::Scope::Public});
         return result;
     }
 
     json::object operator()(const Handshake& handshake) const {
-        return {
-            {"protocolVersion", name_of(handshake.revision)},
-            {"capabilities", capabilities(handshake.logging ? Logging::Offered : Logging::Absent)},
-            {"serverInfo", server_info(handshake.revision, identity_)},
-            {"instructions", kInstructions}};
+        return {{"protocolVersion", name_of(handshake.revision)},
+                {"capabilities", capabilities(handshake.offers, handshake.revision)},
+                {"serverInfo", server_info(handshake.revision, identity_)},
+                {"instructions", kInstructions}};
     }
 
     json::object operator()(const Acknowledgement& /*acknowledgement*/) const { return {}; }
@@ -114,7 +128,7 @@ class Encoder {
         json::object result;
         result["tools"] = std::move(tools);
         if (era_of(revision_) == Era::Modern) {
-            add_caching(result, kToolListLifetime, "private");
+            add_caching(result, {kToolListLifetime, Caching::Scope::Private});
         }
         return result;
     }
@@ -123,7 +137,7 @@ class Encoder {
         json::array content;
         content.emplace_back(text_block(outcome.text));
         for (const Content& more : outcome.more) {
-            content.emplace_back(encode_content(more));
+            content.emplace_back(mcp::encode(more, revision_));
         }
         json::object result;
         result["content"] = std::move(content);
@@ -144,13 +158,25 @@ class Encoder {
 
 }  // namespace
 
-json::object encode(const Answer& answer, Revision revision, const Identity& identity) {
-    json::object result = std::visit(Encoder(revision, identity), answer);
-    if (era_of(revision) == Era::Modern) {
-        result["resultType"] = "complete";
-        add_meta(result, kServerInfoKey, server_info(revision, identity));
+json::object complete(json::object result, Revision revision, const Identity& identity,
+                      std::optional<Caching> caching) {
+    if (era_of(revision) == Era::Legacy) {
+        return result;
     }
+    if (!result.contains("resultType")) {
+        result["resultType"] = "complete";
+    }
+    if (caching) {
+        add_caching(result, *caching);
+    }
+    add_meta(result, kServerInfoKey, server_info(revision, identity));
     return result;
+}
+
+json::object encode(const Content& content, Revision /*revision*/) { return encode_block(content); }
+
+json::object encode(const Answer& answer, Revision revision, const Identity& identity) {
+    return complete(std::visit(Encoder(revision, identity), answer), revision, identity);
 }
 
 }  // namespace belljar::mcp

@@ -21,14 +21,26 @@ struct Identity {
 
 // Results as the methods give them, free of any revision's wire form; encode() adds that.
 
-struct Discovery {};
+// What the server offers besides what it always does.
+struct Offers {
+    bool list_changes = false;  // of tools and prompts
+    json::object extensions{};  // by name, with their settings
+};
+
+struct Discovery {
+    Offers offers{};
+};
 
 struct Handshake {
     Revision revision = kNewestLegacyRevision;
-    bool logging = false;  // whether the client may set a log level
+    Offers offers{};
 };
 
 struct Acknowledgement {};
+
+// Whether a call may go on as a task, if the client knows tasks: never, once it takes long, at
+// once, or only so.
+enum class TaskUse { Never, WhenLong, Always, Required };
 
 // What a tool is, in full; older revisions are told less.
 struct ToolDefinition {
@@ -38,6 +50,8 @@ struct ToolDefinition {
     json::object input_schema{};
     json::object output_schema{};
     json::object annotations{};
+    json::object meta{};
+    TaskUse tasks = TaskUse::Never;
 };
 
 struct ToolList {
@@ -66,6 +80,20 @@ struct ToolOutcome {
 };
 
 using Answer = std::variant<Discovery, Handshake, Acknowledgement, ToolList, ToolOutcome>;
+
+// How long, and for whom, a client may keep a result.
+struct Caching {
+    std::chrono::milliseconds lifetime{};
+    enum class Scope { Public, Private } scope = Scope::Private;
+};
+
+// The members that every result of the revision has, added to one that is ready otherwise.
+[[nodiscard]] json::object complete(json::object result, Revision revision,
+                                    const Identity& identity,
+                                    std::optional<Caching> caching = std::nullopt);
+
+// One block of content.
+[[nodiscard]] json::object encode(const Content& content, Revision revision);
 
 // The `result` member for a client of the given revision.
 [[nodiscard]] json::object encode(const Answer& answer, Revision revision,

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "access/rights.h"
 #include "mcp/json_rpc.h"
 #include "mcp/notice_wishes.h"
+#include "mcp/questions.h"
 #include "mcp/revision.h"
 
 namespace belljar::mcp {
@@ -13,8 +16,13 @@ struct Call {
     Message message{};
     Revision revision = kModernRevision;
     std::string principal{};  // who calls; empty: the one without a name
-    Notify notify{};          // before the answer; empty: the client takes nothing but that
+    access::Rights rights = access::Rights::all();
+    Notify notify{};  // before the answer; empty: the client takes nothing but that
     ConnectionMemory* memory = nullptr;  // outlives the call; nullptr: nothing is remembered
+    // What a legacy client is asked while its request waits; both or neither.
+    QuestionsPtr questions{};
+    SendQuestion send_question{};
+    std::function<void()> hang_up{};  // as in Asker
 };
 
 }  // namespace belljar::mcp

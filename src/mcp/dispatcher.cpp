@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
+#include <algorithm>
 
 #include "mcp/quote.h"
 
@@ -11,33 +11,53 @@ namespace belljar::mcp {
 
 using engine::CancellationPtr;
 
-Dispatcher::Dispatcher(engine::Executor& executor, Identity identity)
-    : executor_(executor), identity_(std::move(identity)), toolbox_(executor) {}
-
-const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) {
-    static constexpr std::array<Entry, 6> kMethods{
-        {{"server/discover", Era::Modern, &Dispatcher::discover},
-         {"initialize", Era::Legacy, &Dispatcher::initialize},
-         {"ping", Era::Legacy, &Dispatcher::ping},
-         {"logging/setLevel", Era::Legacy, &Dispatcher::set_log_level},
-         {"tools/list", std::nullopt, &Dispatcher::list_tools},
-         {"tools/call", std::nullopt, &Dispatcher::call_tool}}};
-    for (const Entry& entry : kMethods) {
-        if (entry.name == name && entry.era.value_or(era) == era) {
-            return &entry;
-        }
-    }
-    return nullptr;
+Dispatcher::Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks)
+    : identity_(std::move(identity)),
+      providers_(std::move(providers)),
+      tools_(identity_, providers_, rounds_, tasks),
+      resources_(identity_, providers_, rounds_),
+      prompts_(identity_, providers_, rounds_),
+      skills_(identity_, providers_),
+      tasks_(identity_, tasks),
+      listen_(identity_, providers_, changes, tasks) {
+    add_methods();
 }
 
-Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
-    const json::value id = call.message.id;
-    RpcResult<std::string> result = co_await run(std::move(call), std::move(cancellation));
-    if (!result) {
-        const RpcCode code = result.error().code;
-        co_return Reply{.text = error_message(id, std::move(result.error())), .error = code};
-    }
-    co_return Reply{.text = result_message(id, *result)};
+void Dispatcher::add_methods() {
+    const auto add = [this](std::string_view name, std::optional<Era> era, auto* object,
+                            auto method) {
+        methods_[name] = {era, [object, method](Call call, CancellationPtr cancellation) {
+                              return (object->*method)(std::move(call), std::move(cancellation));
+                          }};
+    };
+    constexpr std::optional<Era> kBoth;
+    add("server/discover", Era::Modern, this, &Dispatcher::discover);
+    add("initialize", Era::Legacy, this, &Dispatcher::initialize);
+    add("ping", Era::Legacy, this, &Dispatcher::ping);
+    add("logging/setLevel", Era::Legacy, this, &Dispatcher::set_log_level);
+    add("tools/list", kBoth, &tools_, &ToolMethods::list);
+    add("tools/call", kBoth, &tools_, &ToolMethods::call);
+    add("resources/list", kBoth, &resources_, &ResourceMethods::list);
+    add("resources/templates/list", kBoth, &resources_, &ResourceMethods::list_templates);
+    add("resources/read", kBoth, &resources_, &ResourceMethods::read);
+    add("resources/subscribe", Era::Legacy, &resources_, &ResourceMethods::subscribe);
+    add("resources/unsubscribe", Era::Legacy, &resources_, &ResourceMethods::unsubscribe);
+    add("prompts/list", kBoth, &prompts_, &PromptMethods::list);
+    add("prompts/get", kBoth, &prompts_, &PromptMethods::get);
+    add("completion/complete", kBoth, &prompts_, &PromptMethods::complete_argument);
+    add("skills/list", Era::Modern, &skills_, &SkillMethods::list);
+    add("skills/get", Era::Modern, &skills_, &SkillMethods::get);
+    add("resources/directory/read", Era::Modern, &skills_, &SkillMethods::read_directory);
+    add("tasks/get", Era::Modern, &tasks_, &TaskMethods::get);
+    add("tasks/update", Era::Modern, &tasks_, &TaskMethods::update);
+    add("tasks/cancel", Era::Modern, &tasks_, &TaskMethods::cancel);
+    add("subscriptions/listen", Era::Modern, &listen_, &ListenMethod::listen);
+}
+
+const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) const {
+    const auto found = methods_.find(name);
+    return found != methods_.end() && found->second.era.value_or(era) == era ? &found->second
+                                                                             : nullptr;
 }
 
 namespace {
@@ -48,7 +68,27 @@ RpcError unknown_method(const Call& call) {
                                    quote(call.message.method), name_of(call.revision))};
 }
 
+// What revisions say in different words.
+RpcError in_words_of(Era era, RpcError error) {
+    if (era == Era::Modern && error.code == RpcCode::ResourceNotFound) {
+        error.code = RpcCode::InvalidParams;
+    }
+    return error;
+}
+
 }  // namespace
+
+Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
+    const json::value id = call.message.id;
+    const Era era = era_of(call.revision);
+    RpcResult<std::string> result = co_await run(std::move(call), std::move(cancellation));
+    if (!result) {
+        RpcError error = in_words_of(era, std::move(result.error()));
+        const RpcCode code = error.code;
+        co_return Reply{.text = error_message(id, std::move(error)), .error = code};
+    }
+    co_return Reply{.text = result_message(id, *result)};
+}
 
 Task<RpcResult<std::string>> Dispatcher::run(Call call, CancellationPtr cancellation) {
     const Entry* entry = find(call.message.method, era_of(call.revision));
@@ -56,16 +96,19 @@ Task<RpcResult<std::string>> Dispatcher::run(Call call, CancellationPtr cancella
         co_return std::unexpected(unknown_method(call));
     }
     RpcResult<std::string> result =
-        co_await (this->*entry->method)(std::move(call), std::move(cancellation));
+        co_await entry->method(std::move(call), std::move(cancellation));
     co_return result;
 }
 
-std::string Dispatcher::encoded(const Answer& answer, Revision revision) const {
-    return to_text(encode(answer, revision, identity_));
+Offers Dispatcher::offers() const {
+    return {.list_changes = std::ranges::any_of(
+                providers_, [](const Provider* provider) { return provider->changes_lists(); }),
+            .extensions = {{kTasksExtension, json::object{}},
+                           {kSkillsExtension, json::object{{"directoryRead", true}}}}};
 }
 
 Task<RpcResult<std::string>> Dispatcher::discover(Call call, CancellationPtr /*cancellation*/) {
-    co_return encoded(Discovery{}, call.revision);
+    co_return to_text(encode(Discovery{.offers = offers()}, call.revision, identity_));
 }
 
 Task<RpcResult<std::string>> Dispatcher::initialize(Call call, CancellationPtr /*cancellation*/) {
@@ -76,21 +119,21 @@ Task<RpcResult<std::string>> Dispatcher::initialize(Call call, CancellationPtr /
                                        "example \"{}\".",
                                        name_of(kNewestLegacyRevision)));
     }
-    co_return encoded(
-        Handshake{.revision = negotiate(version->get_string()), .logging = call.memory != nullptr},
-        call.revision);
+    const json::value* declared = call.message.params.if_contains("capabilities");
+    if (call.memory != nullptr && declared != nullptr && declared->is_object()) {
+        call.memory->capabilities = declared->get_object();
+    }
+    const Handshake handshake{.revision = negotiate(version->get_string()), .offers = offers()};
+    co_return to_text(encode(handshake, call.revision, identity_));
 }
 
 Task<RpcResult<std::string>> Dispatcher::ping(Call call, CancellationPtr /*cancellation*/) {
-    co_return encoded(Acknowledgement{}, call.revision);
+    co_return to_text(complete({}, call.revision, identity_));
 }
 
-// Only a connection that lasts can remember the level; elsewhere there is no such capability.
+// Only a connection that lasts can remember the level.
 Task<RpcResult<std::string>> Dispatcher::set_log_level(Call call,
                                                        CancellationPtr /*cancellation*/) {
-    if (call.memory == nullptr) {
-        co_return std::unexpected(unknown_method(call));
-    }
     const json::value* level = call.message.params.if_contains("level");
     const json::string* name = level != nullptr ? level->if_string() : nullptr;
     const std::optional<Severity> severity = name != nullptr ? parse_severity(*name) : std::nullopt;
@@ -99,57 +142,12 @@ Task<RpcResult<std::string>> Dispatcher::set_log_level(Call call,
                            fmt::format("logging/setLevel needs params.level, one of {}.",
                                        fmt::join(kSeverityNames, ", ")));
     }
+    if (call.memory == nullptr) {
+        co_return rpc_fail(RpcCode::InvalidRequest,
+                           "A log level is kept for a session: begin with initialize.");
+    }
     call.memory->log_level = severity;
-    co_return encoded(Acknowledgement{}, call.revision);
-}
-
-Task<RpcResult<std::string>> Dispatcher::list_tools(Call call, CancellationPtr /*cancellation*/) {
-    if (call.message.params.contains("cursor")) {
-        co_return rpc_fail(RpcCode::InvalidParams,
-                           "tools/list gives all tools at once, so no cursor is valid; leave "
-                           "params.cursor out.");
-    }
-    engine::SandboxInfo sandbox = executor_.info();
-    if (sandbox != listed_) {
-        tool_lists_.clear();
-        listed_ = std::move(sandbox);
-    }
-    std::string& list = tool_lists_[call.revision];
-    if (list.empty()) {
-        list = encoded(toolbox_.list(), call.revision);
-    }
-    co_return list;
-}
-
-Task<RpcResult<std::string>> Dispatcher::call_tool(Call call, CancellationPtr cancellation) {
-    const json::value* name = call.message.params.if_contains("name");
-    if (name == nullptr || !name->is_string()) {
-        co_return rpc_fail(RpcCode::InvalidParams,
-                           "tools/call needs params.name, the name of the tool, as a string.");
-    }
-    json::object arguments;
-    json::value* given = call.message.params.if_contains("arguments");
-    if (given != nullptr && given->is_object()) {
-        arguments = std::move(given->get_object());
-    } else if (given != nullptr && !given->is_null()) {
-        co_return rpc_fail(
-            RpcCode::InvalidParams,
-            fmt::format("params.arguments must be an object, not {}.", describe_kind(*given)));
-    }
-    RpcResult<NoticeWishes> wishes = read_wishes(call.message.params, call.revision, call.memory);
-    if (!wishes) {
-        co_return std::unexpected(std::move(wishes.error()));
-    }
-    ToolCall tool{.name = std::string(name->get_string()),
-                  .arguments = std::move(arguments),
-                  .principal = std::move(call.principal),
-                  .wishes = std::move(*wishes),
-                  .notify = std::move(call.notify)};
-    RpcResult<Answer> answer = co_await toolbox_.call(std::move(tool), std::move(cancellation));
-    if (!answer) {
-        co_return std::unexpected(std::move(answer.error()));
-    }
-    co_return encoded(*answer, call.revision);
+    co_return to_text(complete({}, call.revision, identity_));
 }
 
 }  // namespace belljar::mcp

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -7,11 +8,19 @@
 
 #include "base/task.h"
 #include "engine/cancellation.h"
-#include "engine/executor.h"
 #include "mcp/answer.h"
 #include "mcp/call.h"
+#include "mcp/changes.h"
 #include "mcp/json_rpc.h"
-#include "mcp/toolbox.h"
+#include "mcp/listen.h"
+#include "mcp/prompt_methods.h"
+#include "mcp/provider.h"
+#include "mcp/resource_methods.h"
+#include "mcp/rounds.h"
+#include "mcp/skill_methods.h"
+#include "mcp/task_methods.h"
+#include "mcp/tasks.h"
+#include "mcp/tool_methods.h"
 
 namespace belljar::mcp {
 
@@ -21,40 +30,46 @@ struct Reply {
     std::optional<RpcCode> error{};
 };
 
-// Every method of every revision, whatever the transport. Used on the I/O thread only.
+// Every method of every revision, whatever the transport. Borrows the providers and the changes;
+// used on the I/O thread only.
 class Dispatcher {
    public:
-    Dispatcher(engine::Executor& executor, Identity identity);
+    Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks);
+    Dispatcher(const Dispatcher&) = delete;
+    Dispatcher& operator=(const Dispatcher&) = delete;
 
     // Answers a request. Notifications are the transport's business: none of them is answered.
     Task<Reply> answer(Call call, engine::CancellationPtr cancellation);
 
+    [[nodiscard]] ToolMethods& tools() { return tools_; }
+
    private:
     // Gives the `result` member, as JSON.
-    using Method = Task<RpcResult<std::string>> (Dispatcher::*)(Call, engine::CancellationPtr);
+    using Method = std::function<Task<RpcResult<std::string>>(Call call, engine::CancellationPtr)>;
     struct Entry {
-        std::string_view name;
-        std::optional<Era> era;  // none: both
-        Method method;
+        std::optional<Era> era{};  // none: both
+        Method method{};
     };
-    static const Entry* find(std::string_view name, Era era);
+    void add_methods();
+    [[nodiscard]] const Entry* find(std::string_view name, Era era) const;
 
     Task<RpcResult<std::string>> run(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> discover(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> initialize(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> ping(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> set_log_level(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<std::string>> list_tools(Call call, engine::CancellationPtr cancellation);
-    Task<RpcResult<std::string>> call_tool(Call call, engine::CancellationPtr cancellation);
+    [[nodiscard]] Offers offers() const;
 
-    [[nodiscard]] std::string encoded(const Answer& answer, Revision revision) const;
-
-    engine::Executor& executor_;
     Identity identity_;
-    Toolbox toolbox_;
-    // Answers to tools/list, which are long and rarely change: those that tell of this sandbox.
-    engine::SandboxInfo listed_;
-    std::map<Revision, std::string> tool_lists_;
+    Providers providers_;
+    Rounds rounds_;
+    ToolMethods tools_;
+    ResourceMethods resources_;
+    PromptMethods prompts_;
+    SkillMethods skills_;
+    TaskMethods tasks_;
+    ListenMethod listen_;
+    std::map<std::string_view, Entry> methods_;
 };
 
 }  // namespace belljar::mcp

@@ -4,6 +4,7 @@
 
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
+#include "mcp/tool_provider.h"
 
 namespace belljar::mcp {
 namespace {
@@ -22,7 +23,12 @@ class DispatcherTest : public testing::Test {
     }
 
     FakeExecutor executor;
-    Dispatcher dispatcher{executor, Identity{.version = "1.2.3"}};
+    asio::io_context io;
+    Log log{"test", LogLevel::Error};
+    Changes changes;
+    Tasks tasks{io.get_executor(), log, changes};
+    ToolProvider tools{executor};
+    Dispatcher dispatcher{Identity{.version = "1.2.3"}, {&tools}, changes, tasks};
 };
 
 TEST_F(DispatcherTest, EachEraHasItsMethods) {
@@ -35,7 +41,7 @@ TEST_F(DispatcherTest, EachEraHasItsMethods) {
          {Case{"server/discover", true, false}, Case{"ping", false, true},
           Case{"initialize", false, true}, Case{"tools/list", true, true},
           Case{"tools/call", true, true}, Case{"tools/cal", false, false}, Case{"", false, false},
-          Case{"resources/list", false, false}, Case{"logging/setLevel", false, false}}) {
+          Case{"resources/list", true, true}, Case{"logging/setLevel", false, true}}) {
         EXPECT_EQ(answer(Revision::V2026_07_28, test.method).error != RpcCode::MethodNotFound,
                   test.modern)
             << test.method;

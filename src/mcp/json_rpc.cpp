@@ -48,7 +48,13 @@ std::expected<Message, BadMessage> parse_message(json::value value) {
     }
     json::value* method = object->if_contains("method");
     if (method == nullptr && id && (object->contains("result") || object->contains("error"))) {
-        return Message{.kind = Message::Kind::Response, .id = std::move(*id)};
+        Message response{.kind = Message::Kind::Response, .id = std::move(*id)};
+        if (json::value* error = object->if_contains("error")) {
+            response.error = std::move(*error);
+        } else {
+            response.result = std::move(object->at("result"));
+        }
+        return response;
     }
     if (method == nullptr || !method->is_string()) {
         return bad(id, "A JSON-RPC request must have a \"method\" that is a string.");
@@ -85,6 +91,22 @@ std::string error_message(const std::optional<json::value>& id, RpcError error) 
         message["id"] = *id;
     }
     message["error"] = std::move(body);
+    return to_text(message);
+}
+
+std::string notification_message(std::string_view method, json::object params) {
+    json::object message{{"jsonrpc", "2.0"}, {"method", method}};
+    if (!params.empty()) {
+        message["params"] = std::move(params);
+    }
+    return to_text(message);
+}
+
+std::string request_message(std::string_view id, std::string_view method, json::object params) {
+    json::object message{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}};
+    if (!params.empty()) {
+        message["params"] = std::move(params);
+    }
     return to_text(message);
 }
 

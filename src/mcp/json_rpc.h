@@ -18,7 +18,9 @@ enum class RpcCode : int {
     MethodNotFound = -32601,
     InvalidParams = -32602,
     InternalError = -32603,
+    ResourceNotFound = -32002,  // legacy revisions only; modern ones say InvalidParams
     HeaderMismatch = -32020,
+    MissingCapability = -32021,
     UnsupportedVersion = -32022,
 };
 
@@ -46,6 +48,8 @@ struct Message {
     json::value id{};  // of a request: a string or an integer, exactly as sent
     std::string method{};
     json::object params{};
+    json::value result{};  // of a response; null if it is an error
+    json::value error{};   // of a response; null if it is a result
 };
 
 // Why a JSON value is no JSON-RPC message, with its id if that much could be read.
@@ -60,6 +64,10 @@ struct BadMessage {
 [[nodiscard]] std::string result_message(const json::value& id, std::string_view result);
 // Without an id the member is left out; legacy clients expect null in its place.
 [[nodiscard]] std::string error_message(const std::optional<json::value>& id, RpcError error);
+[[nodiscard]] std::string notification_message(std::string_view method, json::object params);
+// What we ask of a client.
+[[nodiscard]] std::string request_message(std::string_view id, std::string_view method,
+                                          json::object params);
 // The answers to a batch.
 [[nodiscard]] std::string batch_message(const std::vector<std::string>& answers);
 

@@ -4,9 +4,8 @@
 
 #include <boost/json/array.hpp>
 
-#include "base/base64.h"
-#include "base/utf8.h"
 #include "mcp/era.h"
+#include "mcp/param_headers.h"
 #include "mcp/quote.h"
 
 namespace belljar::mcp {
@@ -28,21 +27,10 @@ std::string_view named_member(std::string_view method) {
     if (method == "tools/call" || method == "prompts/get") {
         return "name";
     }
-    return method == "resources/read" ? "uri" : "";
-}
-
-// Values that do not fit into a header travel as =?base64?...?=; nothing if that is malformed.
-std::optional<std::string> decode_header_value(std::string_view value) {
-    constexpr std::string_view kPrefix = "=?base64?";
-    constexpr std::string_view kSuffix = "?=";
-    if (value.size() < kPrefix.size() + kSuffix.size() || !value.starts_with(kPrefix) ||
-        !value.ends_with(kSuffix)) {
-        return std::string(value);
+    if (method == "tasks/get" || method == "tasks/update" || method == "tasks/cancel") {
+        return "taskId";
     }
-    value.remove_prefix(kPrefix.size());
-    value.remove_suffix(kSuffix.size());
-    const Result<std::string> decoded = decode_base64(value);
-    return decoded && is_valid_utf8(*decoded) ? std::optional(*decoded) : std::nullopt;
+    return method == "resources/read" ? "uri" : "";
 }
 
 std::optional<RpcError> find_name_fault(const Message& message, std::string_view member,

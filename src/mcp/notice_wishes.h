@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "mcp/json_rpc.h"
@@ -14,7 +15,9 @@ inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLev
 
 // What a connection that lasts remembers between its requests.
 struct ConnectionMemory {
-    std::optional<Severity> log_level{};  // as logging/setLevel has said
+    std::optional<Severity> log_level{};    // as logging/setLevel has said
+    json::object capabilities{};            // as initialize has said
+    std::set<std::string> subscriptions{};  // to resources, as resources/subscribe has said
 };
 
 // Sends a notification that belongs to one request, before its answer. False if the client does not

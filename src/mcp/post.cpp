@@ -144,6 +144,10 @@ std::expected<Post, Refusal> read_message(const HttpRequest& request, json::valu
         BadMessage& bad = message.error();
         return refuse(bad.id ? bad.id : no_id, std::move(bad.error));
     }
+    // Only a session of a legacy revision is ever asked something.
+    if (message->kind == Message::Kind::Response && no_id) {
+        return Call{.message = std::move(*message), .revision = kAssumedRevision};
+    }
     if (message->kind == Message::Kind::Response) {
         return refuse(no_id, invalid("Belljar sends no requests here, so it takes no responses."));
     }

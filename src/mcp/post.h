@@ -15,6 +15,8 @@ namespace belljar::mcp {
 struct Batch {
     json::array elements{};
     std::string principal{};  // who sent it
+    access::Rights rights = access::Rights::all();
+    std::optional<std::string> session_id{};  // as its header says
 };
 
 using Post = std::variant<Call, Batch>;

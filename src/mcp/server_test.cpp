@@ -38,7 +38,9 @@ class ServerTest : public testing::Test {
 
     FakeExecutor executor;
     engine::CancellationPtr cancellation = std::make_shared<engine::Cancellation>();
-    Server server{executor, Identity{.version = "1.2.3"}};
+    asio::io_context io;
+    Log log{"test", LogLevel::Error};
+    Server server{io.get_executor(), executor, {.identity = {.version = "1.2.3"}}, log};
 };
 
 // One row of the table of answers that other implementations were measured to give.

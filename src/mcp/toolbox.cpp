@@ -67,7 +67,7 @@ bool is_own_fault(ErrorCode code) {
     return code == ErrorCode::Internal || code == ErrorCode::SystemCall;
 }
 
-RpcResult<Answer> to_answer(Result<ToolOutcome> outcome) {
+RpcResult<ToolOutcome> to_answer(Result<ToolOutcome> outcome) {
     if (outcome) {
         return std::move(*outcome);
     }
@@ -113,7 +113,7 @@ ToolList Toolbox::list() const {
                       define_manage_session(), define_get_sandbox_info()}};
 }
 
-Task<RpcResult<Answer>> Toolbox::call(ToolCall call, engine::CancellationPtr cancellation) {
+Task<RpcResult<ToolOutcome>> Toolbox::call(ToolCall call, engine::CancellationPtr cancellation) {
     const Entry* tool = find(call.name);
     if (tool == nullptr) {
         co_return rpc_fail(

@@ -25,11 +25,12 @@ class Toolbox {
    public:
     explicit Toolbox(engine::Executor& executor) : executor_(executor) {}
 
+    [[nodiscard]] static bool has(std::string_view name) { return find(name) != nullptr; }
     [[nodiscard]] ToolList list() const;
 
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: there is no such tool, or Belljar itself is at fault.
-    Task<RpcResult<Answer>> call(ToolCall call, engine::CancellationPtr cancellation);
+    Task<RpcResult<ToolOutcome>> call(ToolCall call, engine::CancellationPtr cancellation);
 
    private:
     using Function = Task<Result<ToolOutcome>> (Toolbox::*)(ToolCall, engine::CancellationPtr);

@@ -6,12 +6,10 @@ namespace {
 using access::HttpRequest;
 using access::HttpResponse;
 
-// Without sessions there is nothing to stream or to end at the MCP endpoint.
-HttpResponse refuse_mcp_method() {
-    HttpResponse response =
-        access::make_refusal(405, "the MCP endpoint takes POST only; it keeps no sessions");
-    response.headers.emplace_back("Allow", "POST");
-    return response;
+// Where JSON-RPC is taken: the endpoint, and two paths at which older gateways have it.
+bool is_endpoint(const HttpRequest& request) {
+    const bool posted = request.method == "POST";
+    return request.path == "/mcp" || request.path == "/mcp/v1" || (request.path == "/" && posted);
 }
 
 }  // namespace
@@ -28,13 +26,17 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
         co_return std::move(*refusal);
     }
     request.principal = gate_.principal_of(request);
-    if (request.path == "/mcp") {
-        if (request.method != "POST") {
-            co_return refuse_mcp_method();
-        }
-        HttpResponse response =
-            co_await mcp_.handle_post(std::move(request), std::move(cancellation));
+    if (is_endpoint(request)) {
+        HttpResponse response = co_await mcp_.handle(std::move(request), std::move(cancellation));
         co_return response;
+    }
+    if (request.path == "/mcp/sse" && request.method == "GET") {
+        HttpResponse response =
+            co_await mcp_.handle_sse(std::move(request), std::move(cancellation));
+        co_return response;
+    }
+    if (request.path == "/mcp/messages" && request.method == "POST") {
+        co_return mcp_.handle_sse_message(std::move(request));
     }
     HttpResponse response = co_await routes_.handle(std::move(request), std::move(cancellation));
     co_return response;

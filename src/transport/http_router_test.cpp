@@ -35,7 +35,10 @@ class HttpRouterTest : public testing::Test {
     }
 
     mcp::FakeExecutor executor;
-    mcp::Server server{executor, mcp::Identity{.version = "1.2.3"}};
+    asio::io_context mcp_io;
+    Log mcp_log{"test", LogLevel::Error};
+    mcp::Server server{
+        mcp_io.get_executor(), executor, {.identity = {.version = "1.2.3"}}, mcp_log};
     bool accepts_work = true;
     api::Routes routes{executor, [this] { return accepts_work; }};
     HttpRouter router{access::Gate({.token = std::string(kToken),

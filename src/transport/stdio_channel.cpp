@@ -30,9 +30,9 @@ Fd duplicate(int number) { return Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3)); }
 
 }  // namespace
 
-StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::StdioSession& session,
+StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::Connection& connection,
                            Options options, const Log& log)
-    : session_(session),
+    : connection_(connection),
       options_(options),
       input_(duplicate(STDIN_FILENO)),
       output_(duplicate(STDOUT_FILENO)),
@@ -41,7 +41,7 @@ StdioChannel::StdioChannel(const asio::any_io_executor& executor, mcp::StdioSess
       requests_(executor, log),
       writers_(executor, log),
       room_(executor) {
-    session_.on_notification([this](const std::string& line) { return offer_line(line); });
+    connection_.on_notification([this](const std::string& line) { return offer_line(line); });
 }
 
 Task<void> StdioChannel::run() {
@@ -59,7 +59,7 @@ Task<void> StdioChannel::run() {
     // A client that closes its end after the last request still wants the answers to those sent.
     requests_.close();
     co_await requests_.wait(Clock::now() + (stopped_ ? Duration{} : Duration(kFarewellTime)));
-    session_.cancel_all();
+    connection_.cancel_all();
     co_await requests_.wait(Clock::now() + kFarewellTime);
     co_await writers_.wait(Clock::now() + kWriteTime);
 }
@@ -73,7 +73,7 @@ void StdioChannel::stop() {
         writable_->cancel();
     }
     room_.cancel();
-    session_.cancel_all();
+    connection_.cancel_all();
 }
 
 // False at the end of the input.
@@ -109,12 +109,12 @@ void StdioChannel::take_lines() {
     if (buffer_.size() > options_.line_limit.count) {
         buffer_.clear();
         skipping_ = true;
-        write_line(session_.refuse_long_line(options_.line_limit));
+        write_line(connection_.refuse_long_message(options_.line_limit));
     }
 }
 
 Task<void> StdioChannel::answer(std::string line) {
-    std::optional<std::string> text = co_await session_.handle_line(std::move(line));
+    std::optional<std::string> text = co_await connection_.handle(std::move(line));
     if (text) {
         write_line(*text);
     }

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/readiness.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "base/task_group.h"
-#include "mcp/stdio_session.h"
+#include "mcp/connection.h"
 
 namespace belljar::transport {
 
@@ -26,12 +27,12 @@ class StdioChannel {
     };
 
     // The descriptors are duplicated; their blocking mode is left alone.
-    StdioChannel(const asio::any_io_executor& executor, mcp::StdioSession& session, Options options,
-                 const Log& log);
+    StdioChannel(const asio::any_io_executor& executor, mcp::Connection& connection,
+                 Options options, const Log& log);
 
     StdioChannel(const StdioChannel&) = delete;
     StdioChannel& operator=(const StdioChannel&) = delete;
-    ~StdioChannel() { session_.on_notification(nullptr); }
+    ~StdioChannel() { connection_.on_notification(nullptr); }
 
     // Until the input ends or stop(); then every request that is still running is cancelled.
     Task<void> run();
@@ -47,7 +48,7 @@ class StdioChannel {
     Task<void> write_rest();
     Task<void> await_room();
 
-    mcp::StdioSession& session_;
+    mcp::Connection& connection_;
     Options options_;
     Fd input_;
     Fd output_;

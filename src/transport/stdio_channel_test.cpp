@@ -64,8 +64,11 @@ class StdioChannelTest : public testing::Test {
     }
 
     mcp::FakeExecutor executor;
-    mcp::Server server{executor, mcp::Identity{.version = "1.2.3"}};
-    mcp::StdioSession session{server};
+    asio::io_context mcp_io;
+    Log mcp_log{"test", LogLevel::Error};
+    mcp::Server server{
+        mcp_io.get_executor(), executor, {.identity = {.version = "1.2.3"}}, mcp_log};
+    mcp::Connection session{server.dispatcher(), server.changes()};
     Log log{"test", LogLevel::Error};
 };
 

@@ -1,9 +1,10 @@
-#include "mcp/stdio_session.h"
+#include "mcp/connection.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "mcp/server.h"
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
 #include "mcp/testing/vectors.h"
@@ -14,10 +15,10 @@ namespace {
 const std::string kCall = R"({"jsonrpc":"2.0","id":5,"method":"tools/call",)"
                           R"("params":{"name":"execute_code","arguments":{"code":"1"}}})";
 
-class StdioSessionTest : public testing::Test {
+class ConnectionTest : public testing::Test {
    protected:
     std::optional<std::string> line(std::string text) {
-        return run_task(session.handle_line(std::move(text)));
+        return run_task(connection.handle(std::move(text)));
     }
 
     json::value answer(std::string text) {
@@ -32,7 +33,7 @@ class StdioSessionTest : public testing::Test {
 
     // Starts handling a line; its answer lands in `answers` once the context ran far enough.
     void start(asio::io_context& context, std::string text) {
-        asio::co_spawn(context, session.handle_line(std::move(text)),
+        asio::co_spawn(context, connection.handle(std::move(text)),
                        [this](std::exception_ptr failure, std::optional<std::string> reply) {
                            EXPECT_FALSE(failure);
                            answers.push_back(std::move(reply));
@@ -40,12 +41,14 @@ class StdioSessionTest : public testing::Test {
     }
 
     FakeExecutor executor;
-    Server server{executor, Identity{.version = "1.2.3"}};
-    StdioSession session{server};
+    asio::io_context io;
+    Log log{"test", LogLevel::Error};
+    Server server{io.get_executor(), executor, {.identity = {.version = "1.2.3"}}, log};
+    Connection connection{server.dispatcher(), server.changes()};
     std::vector<std::optional<std::string>> answers;
 };
 
-TEST_F(StdioSessionTest, ModernThenInitialize) {
+TEST_F(ConnectionTest, ModernThenInitialize) {
     EXPECT_EQ(error(modern("server/discover")), 0);
     EXPECT_EQ(error(modern("tools/list")), 0);
     const json::value refused = answer(request("initialize", R"("protocolVersion":"2025-06-18")"));
@@ -55,7 +58,7 @@ TEST_F(StdioSessionTest, ModernThenInitialize) {
     EXPECT_EQ(error(request("tools/list")), -32602);
 }
 
-TEST_F(StdioSessionTest, ProbeThenInitialize) {
+TEST_F(ConnectionTest, ProbeThenInitialize) {
     EXPECT_EQ(error(request("server/discover", meta("2099-01-01"))), -32022);
     const json::value legacy = answer(request("initialize", R"("protocolVersion":"2025-06-18")"));
     EXPECT_EQ(legacy.at_pointer("/result/protocolVersion"), json::value("2025-06-18"));
@@ -64,7 +67,7 @@ TEST_F(StdioSessionTest, ProbeThenInitialize) {
     EXPECT_EQ(line(request("ping")), R"({"jsonrpc":"2.0","id":1,"result":{}})");
 }
 
-TEST_F(StdioSessionTest, LegacyAnswersFitTheNegotiatedRevision) {
+TEST_F(ConnectionTest, LegacyAnswersFitTheNegotiatedRevision) {
     line(request("initialize", R"("protocolVersion":"2024-11-05")"));
     const json::value old = answer(request("tools/list"));
     EXPECT_FALSE(old.at_pointer("/result/tools/0").as_object().contains("annotations"));
@@ -73,7 +76,7 @@ TEST_F(StdioSessionTest, LegacyAnswersFitTheNegotiatedRevision) {
     EXPECT_TRUE(newer.at_pointer("/result/tools/0").as_object().contains("outputSchema"));
 }
 
-TEST_F(StdioSessionTest, BlankLinesAndResponsesAreIgnored) {
+TEST_F(ConnectionTest, BlankLinesAndResponsesAreIgnored) {
     for (const char* text : {"", " ", "\r", "\t \r\n"}) {
         EXPECT_EQ(line(text), std::nullopt);
     }
@@ -81,7 +84,7 @@ TEST_F(StdioSessionTest, BlankLinesAndResponsesAreIgnored) {
     EXPECT_TRUE(line(request("ping") + "\r"));
 }
 
-TEST_F(StdioSessionTest, UnreadableIdsFollowTheEra) {
+TEST_F(ConnectionTest, UnreadableIdsFollowTheEra) {
     EXPECT_FALSE(answer("{bad").as_object().contains("id"));
     line(request("ping"));
     EXPECT_EQ(answer("{bad").at("id"), json::value(nullptr));
@@ -89,7 +92,7 @@ TEST_F(StdioSessionTest, UnreadableIdsFollowTheEra) {
     EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":{},"method":"ping"})"), -32600);
 }
 
-TEST_F(StdioSessionTest, BatchesFollowTheRevision) {
+TEST_F(ConnectionTest, BatchesFollowTheRevision) {
     const std::string batch = "[" + request("ping") + "," + notification("notifications/x") + "]";
     EXPECT_EQ(line(batch), R"([{"jsonrpc":"2.0","id":1,"result":{}}])");
     EXPECT_EQ(line("[" + notification("notifications/x") + "]"), std::nullopt);
@@ -100,12 +103,12 @@ TEST_F(StdioSessionTest, BatchesFollowTheRevision) {
     EXPECT_EQ(error(batch), -32600);
 }
 
-TEST_F(StdioSessionTest, NoBatchesOnceModern) {
+TEST_F(ConnectionTest, NoBatchesOnceModern) {
     line(modern("tools/list"));
     EXPECT_EQ(error("[" + request("ping") + "]"), -32600);
 }
 
-TEST_F(StdioSessionTest, ACancelledRequestIsNotAnswered) {
+TEST_F(ConnectionTest, ACancelledRequestIsNotAnswered) {
     executor.mode = FakeExecutor::Mode::WaitForCancellation;
     asio::io_context context;
     start(context, kCall);
@@ -124,7 +127,7 @@ TEST_F(StdioSessionTest, ACancelledRequestIsNotAnswered) {
     EXPECT_EQ(answers[5], std::nullopt);
 }
 
-TEST_F(StdioSessionTest, AnIdInUseIsRefusedAndFreeAgainAfterwards) {
+TEST_F(ConnectionTest, AnIdInUseIsRefusedAndFreeAgainAfterwards) {
     executor.mode = FakeExecutor::Mode::WaitForCancellation;
     asio::io_context context;
     start(context, kCall);
@@ -132,7 +135,7 @@ TEST_F(StdioSessionTest, AnIdInUseIsRefusedAndFreeAgainAfterwards) {
     context.poll();
     ASSERT_EQ(answers.size(), 1U);
     EXPECT_NE(answers[0]->find("-32600"), std::string::npos);
-    session.cancel_all();
+    connection.cancel_all();
     context.run();
     ASSERT_EQ(answers.size(), 2U);
     EXPECT_EQ(answers[1], std::nullopt);
@@ -140,7 +143,7 @@ TEST_F(StdioSessionTest, AnIdInUseIsRefusedAndFreeAgainAfterwards) {
     EXPECT_EQ(error(kCall), 0);
 }
 
-TEST_F(StdioSessionTest, RequestsInFlightAreBounded) {
+TEST_F(ConnectionTest, RequestsInFlightAreBounded) {
     executor.mode = FakeExecutor::Mode::WaitForCancellation;
     asio::io_context context;
     for (int id = 0; id < 257; ++id) {
@@ -151,14 +154,14 @@ TEST_F(StdioSessionTest, RequestsInFlightAreBounded) {
     context.poll();
     ASSERT_EQ(answers.size(), 1U);
     EXPECT_NE(answers[0]->find("-32603"), std::string::npos);
-    session.cancel_all();
+    connection.cancel_all();
     context.run();
     EXPECT_EQ(answers.size(), 257U);
 }
 
-TEST_F(StdioSessionTest, LogLevelIsRememberedByTheConnection) {
+TEST_F(ConnectionTest, LogLevelIsRememberedByTheConnection) {
     std::vector<std::string> told;
-    session.on_notification([&](std::string message) {
+    connection.on_notification([&](std::string message) {
         told.push_back(std::move(message));
         return true;
     });

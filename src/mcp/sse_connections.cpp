@@ -1,0 +1,108 @@
+#include "mcp/sse_connections.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "access/event_stream.h"
+#include "access/gate.h"
+#include "base/id.h"
+
+namespace belljar::mcp {
+namespace {
+
+using access::HttpRequest;
+using access::HttpResponse;
+using access::make_refusal;
+
+// Answers that a client has not read yet. More than that, and it gets no more.
+constexpr std::size_t kMostInFlight = 256;
+
+// The value of sessionId, or of session_id, as older servers called it.
+std::string session_of(std::string_view query) {
+    while (!query.empty()) {
+        const std::size_t end = std::min(query.find('&'), query.size());
+        const std::string_view pair = query.substr(0, end);
+        const std::size_t equals = std::min(pair.find('='), pair.size());
+        const std::string_view name = pair.substr(0, equals);
+        if ((name == "sessionId" || name == "session_id") && equals < pair.size()) {
+            return std::string(pair.substr(equals + 1));
+        }
+        query.remove_prefix(std::min(end + 1, query.size()));
+    }
+    return "";
+}
+
+std::string message_event(std::string message) {
+    return access::format_event({.name = "message", .data = std::move(message)});
+}
+
+}  // namespace
+
+Task<HttpResponse> SseConnections::open(HttpRequest request, engine::CancellationPtr cancellation) {
+    if (open_.size() >= kMost || stopping_ || !request.stream) {
+        co_return make_refusal(503, "too many clients listen already; try again later");
+    }
+    const std::string id = random_hex(16);
+    const auto open = std::make_shared<Open>(
+        Open{.principal = request.principal,
+             .connection = std::make_unique<Connection>(
+                 dispatcher_, changes_,
+                 Connection::Caller{.principal = request.principal, .rights = request.rights}),
+             .stream = request.stream});
+    open->connection->on_notification([stream = open->stream](std::string message) {
+        return stream->offer(message_event(std::move(message)));
+    });
+    open_.emplace(id, open);
+    open->stream->open(access::event_stream_head());
+    open->stream->put(access::format_event(
+        {.name = "endpoint", .data = fmt::format("/mcp/messages?sessionId={}", id)}));
+    asio::steady_timer ended(executor_, asio::steady_timer::time_point::max());
+    cancellation->on_request([&ended] { ended.cancel(); });
+    if (!cancellation->requested()) {
+        boost::system::error_code ignored;
+        co_await ended.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    cancellation->on_request(nullptr);
+    open_.erase(id);
+    // Closing the stream ends the session, and there is nobody left to hear the answers.
+    open->connection->on_notification(nullptr);
+    open->connection->cancel_all();
+    co_return HttpResponse{};
+}
+
+HttpResponse SseConnections::take(HttpRequest request) {
+    const auto found = open_.find(session_of(request.query));
+    if (found == open_.end() || found->second->principal != request.principal) {
+        return make_refusal(404, "there is no such session; open one with GET /mcp/sse");
+    }
+    if (requests_.running() >= kMost * kMostInFlight ||
+        !requests_.spawn("message", answer(found->second, std::move(request.body)))) {
+        return make_refusal(503, "too many messages are being answered; try again later");
+    }
+    return {.status = 202, .body = R"({"message":"Accepted"})"};
+}
+
+// Shares the connection, which may end before the answer is there.
+Task<void> SseConnections::answer(OpenPtr open, std::string body) {
+    std::optional<std::string> reply = co_await open->connection->handle(std::move(body));
+    if (reply) {
+        open->stream->put(message_event(std::move(*reply)));
+    }
+}
+
+void SseConnections::stop() {
+    stopping_ = true;
+    requests_.close();
+    for (const auto& [id, open] : open_) {
+        open->connection->cancel_all();
+    }
+}
+
+Task<void> SseConnections::wait(asio::steady_timer::time_point deadline) {
+    co_await requests_.wait(deadline);
+}
+
+}  // namespace belljar::mcp

@@ -1,0 +1,215 @@
+#include "mcp/tasks.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/id.h"
+
+namespace belljar::mcp {
+namespace {
+
+using std::chrono::system_clock;
+
+std::string_view name_of(BackgroundTask::Status status) {
+    switch (status) {
+        case BackgroundTask::Status::Working:
+            return "working";
+        case BackgroundTask::Status::InputRequired:
+            return "input_required";
+        case BackgroundTask::Status::Completed:
+            return "completed";
+        case BackgroundTask::Status::Failed:
+            return "failed";
+        case BackgroundTask::Status::Cancelled:
+            return "cancelled";
+    }
+    return "failed";
+}
+
+std::string format_time(system_clock::time_point time) {
+    const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(time - whole);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(system_clock::to_time_t(whole)),
+                       rest.count());
+}
+
+}  // namespace
+
+BackgroundTask::BackgroundTask(const asio::any_io_executor& executor, std::string principal)
+    : id_(random_hex(24)),
+      principal_(std::move(principal)),
+      created_(system_clock::now()),
+      updated_(created_),
+      changed_(executor, asio::steady_timer::time_point::max()) {}
+
+bool BackgroundTask::is_over() const {
+    return status_ != Status::Working && status_ != Status::InputRequired;
+}
+
+json::object BackgroundTask::describe() const {
+    return {{"taskId", id_},
+            {"status", name_of(status_)},
+            {"createdAt", format_time(created_)},
+            {"lastUpdatedAt", format_time(updated_)},
+            {"ttlMs", std::chrono::milliseconds(Tasks::kLifetime).count()},
+            {"pollIntervalMs", std::chrono::milliseconds(Tasks::kPollInterval).count()}};
+}
+
+RpcResult<BackgroundTaskPtr> Tasks::begin(Asker asker, Work work) {
+    make_room();
+    const auto mine = std::ranges::count_if(tasks_, [&asker](const auto& entry) {
+        return !entry.second->is_over() && entry.second->principal() == asker.principal;
+    });
+    if (tasks_.size() >= kMost || static_cast<std::size_t>(mine) >= kMostEach) {
+        return rpc_fail(RpcCode::InternalError,
+                        "There are too many tasks under way; wait for some of them to end.");
+    }
+    const auto task = std::make_shared<BackgroundTask>(executor_, asker.principal);
+    // Nothing is told on the way of a request that has been answered.
+    asker.notify = nullptr;
+    asker.wishes = {.revision = asker.wishes.revision};
+    if (!running_.spawn("task", carry_out(task, std::move(asker), std::move(work)))) {
+        return rpc_fail(RpcCode::InternalError, "The server is stopping.");
+    }
+    tasks_.emplace(task->id(), task);
+    return task;
+}
+
+BackgroundTaskPtr Tasks::find(const std::string& principal, const std::string& id) {
+    make_room();
+    const auto found = tasks_.find(id);
+    return found != tasks_.end() && found->second->principal() == principal ? found->second
+                                                                            : nullptr;
+}
+
+void Tasks::cancel(const BackgroundTaskPtr& task) {
+    if (task->is_over()) {
+        return;
+    }
+    enter(task, BackgroundTask::Status::Cancelled);
+    task->cancellation_->request();
+}
+
+void Tasks::give(const BackgroundTaskPtr& task, const json::object& inputs) {
+    if (task->status_ != BackgroundTask::Status::InputRequired) {
+        return;
+    }
+    for (const json::key_value_pair& input : inputs) {
+        if (task->needed_.requests.erase(input.key()) > 0) {
+            task->inputs_[input.key()] = input.value();
+        }
+    }
+    task->changed_.cancel();
+}
+
+void Tasks::forget(const BackgroundTaskPtr& task) { tasks_.erase(task->id()); }
+
+Task<void> Tasks::wait(BackgroundTaskPtr task, std::chrono::milliseconds patience,
+                       engine::CancellationPtr cancellation) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto timer = std::make_shared<asio::steady_timer>(task->changed_.get_executor());
+    cancellation->on_request([task] { task->changed_.cancel(); });
+    while (task->status_ == BackgroundTask::Status::Working && !cancellation->requested() &&
+           std::chrono::steady_clock::now() < deadline) {
+        // One clock for each who waits: the common one knows no deadline.
+        timer->expires_at(deadline);
+        timer->async_wait([task](const boost::system::error_code& error) {
+            if (!error) {
+                task->changed_.cancel();
+            }
+        });
+        boost::system::error_code ignored;
+        co_await task->changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    timer->cancel();
+    cancellation->on_request(nullptr);
+}
+
+void Tasks::stop() {
+    running_.close();
+    const auto tasks = tasks_;
+    for (const auto& [id, task] : tasks) {
+        cancel(task);
+    }
+}
+
+Task<void> Tasks::wait_for_end(asio::steady_timer::time_point deadline) {
+    co_await running_.wait(deadline);
+}
+
+Task<void> Tasks::carry_out(BackgroundTaskPtr task, Asker asker, Work work) {
+    for (int round = 0; round < Rounds::kMost; ++round) {
+        RpcResult<Round<ToolOutcome>> answer = co_await work(asker, task->cancellation_);
+        if (task->is_over()) {
+            co_return;  // cancelled
+        }
+        if (!answer) {
+            task->error_ = std::move(answer.error());
+            enter(task, BackgroundTask::Status::Failed);
+            co_return;
+        }
+        if (ToolOutcome* outcome = std::get_if<ToolOutcome>(&*answer)) {
+            task->outcome_ = std::move(*outcome);
+            enter(task, BackgroundTask::Status::Completed);
+            co_return;
+        }
+        task->needed_ = std::move(std::get<InputNeeded>(*answer));
+        task->error_ = Rounds::find_fault(asker.capabilities, task->needed_);
+        enter(task, task->error_ ? BackgroundTask::Status::Failed
+                                 : BackgroundTask::Status::InputRequired);
+        if (!task->error_) {
+            co_await await_inputs(task);
+        }
+        if (task->is_over()) {
+            co_return;
+        }
+        asker.inputs = std::exchange(task->inputs_, {});
+        asker.state = std::exchange(task->needed_, {}).state;
+        enter(task, BackgroundTask::Status::Working);
+    }
+    task->error_ = RpcError{.message = "The client was asked too often."};
+    enter(task, BackgroundTask::Status::Failed);
+}
+
+Task<void> Tasks::await_inputs(BackgroundTaskPtr task) {
+    while (!task->is_over() && !task->needed_.requests.empty()) {
+        boost::system::error_code ignored;
+        co_await task->changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+}
+
+void Tasks::enter(const BackgroundTaskPtr& task, BackgroundTask::Status status) {
+    task->status_ = status;
+    task->updated_ = system_clock::now();
+    task->changed_.cancel();
+    changes_.tell({.kind = Change::Kind::Task, .name = task->id(), .principal = task->principal()});
+}
+
+// What has lived its time goes; one that still runs is ended. Then, if it is still too much, the
+// oldest that are over.
+void Tasks::make_room() {
+    const auto now = system_clock::now();
+    std::vector<BackgroundTaskPtr> over;
+    const auto tasks = tasks_;
+    for (const auto& [id, task] : tasks) {
+        if (now - task->created_ > kLifetime) {
+            cancel(task);
+            tasks_.erase(id);
+        } else if (task->is_over()) {
+            over.push_back(task);
+        }
+    }
+    std::ranges::sort(over, {}, [](const BackgroundTaskPtr& task) { return task->updated_; });
+    for (const BackgroundTaskPtr& task : over) {
+        if (tasks_.size() < kMost) {
+            break;
+        }
+        tasks_.erase(task->id());
+    }
+}
+
+}  // namespace belljar::mcp

@@ -1,0 +1,37 @@
+#include "mcp/tool_provider.h"
+
+namespace belljar::mcp {
+
+std::vector<ToolDefinition> ToolProvider::tools() const { return toolbox_.list().tools; }
+
+std::uint64_t ToolProvider::tools_version() const {
+    engine::SandboxInfo info = executor_.info();
+    if (info != listed_) {
+        listed_ = std::move(info);
+        ++version_;
+    }
+    return version_;
+}
+
+bool ToolProvider::has_tool(std::string_view name) const { return Toolbox::has(name); }
+
+access::Rights ToolProvider::tool_needs(std::string_view name) const {
+    return name == "get_sandbox_info" ? access::Rights{} : access::Rights{access::Right::RunExec};
+}
+
+Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
+                                                            engine::CancellationPtr cancellation) {
+    ToolCall call{.name = std::move(request.name),
+                  .arguments = std::move(request.arguments),
+                  .principal = std::move(request.asker.principal),
+                  .wishes = std::move(request.asker.wishes),
+                  .notify = std::move(request.asker.notify)};
+    RpcResult<ToolOutcome> outcome =
+        co_await toolbox_.call(std::move(call), std::move(cancellation));
+    if (!outcome) {
+        co_return std::unexpected(std::move(outcome.error()));
+    }
+    co_return std::move(*outcome);
+}
+
+}  // namespace belljar::mcp
