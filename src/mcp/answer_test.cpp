@@ -30,7 +30,9 @@ TEST(Answer, ModernResultsCarryTypeAndServer) {
 TEST(Answer, DiscoveryIsPublicForAnHour) {
     const json::object result = encode(Discovery{}, Revision::V2026_07_28, kIdentity);
     EXPECT_EQ(to_text(result.at("supportedVersions")), R"(["2026-07-28"])");
-    EXPECT_EQ(to_text(result.at("capabilities")), R"({"tools":{},"logging":{}})");
+    EXPECT_EQ(to_text(result.at("capabilities")),
+              R"({"tools":{},"resources":{"subscribe":true,"listChanged":true},"prompts":{},)"
+              R"("logging":{},"completions":{}})");
     EXPECT_EQ(result.at("ttlMs"), json::value(3600000));
     EXPECT_EQ(result.at("cacheScope"), json::value("public"));
     EXPECT_FALSE(result.contains("serverInfo"));

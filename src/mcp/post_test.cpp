@@ -96,11 +96,12 @@ TEST(Post, AHeaderGivenTwiceMustAgree) {
     EXPECT_FALSE(read_post(post("[" + request("ping") + "]", twice)));
 }
 
-TEST(Post, ResponsesAreNotTaken) {
-    const auto refused = read_post(post(R"({"jsonrpc":"2.0","id":4,"result":{}})"));
+TEST(Post, ResponsesAreForLegacySessions) {
+    const std::string response = R"({"jsonrpc":"2.0","id":4,"result":{}})";
+    EXPECT_TRUE(read_post(post(response)));
+    const auto refused = read_post(post(response, {{"MCP-Protocol-Version", "2026-07-28"}}));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().error.code, RpcCode::InvalidRequest);
-    EXPECT_EQ(refused.error().id, json::value(nullptr));
 }
 
 TEST(Post, NotificationsNeedNoHeaders) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "mcp/server.h"
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/vectors.h"
 
