@@ -101,7 +101,8 @@ Result<void> try_speak(const config::Settings& settings) {
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
-    mcp::Server server(runtime->engine(), mcp::Identity{.version = BELLJAR_VERSION});
+    mcp::Server server(runtime->engine(), mcp::Identity{.version = BELLJAR_VERSION},
+                       mcp::parse_dialects(settings.tools.dialects));
     mcp::StdioSession session(server);
     transport::StdioChannel channel(runtime->io().get_executor(), session,
                                     {.line_limit = settings.limits.body}, runtime->log());

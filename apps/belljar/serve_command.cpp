@@ -150,7 +150,8 @@ struct Service {
     Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
             const config::Settings& settings, std::string token,
             const storage::OutputStore& outputs)
-        : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION}),
+        : mcp(runtime.engine(), mcp::Identity{.version = BELLJAR_VERSION},
+              mcp::parse_dialects(settings.tools.dialects)),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
               &runtime.engine().feed()),
@@ -195,7 +196,8 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && key != "tools.path" && key != "policy.data_science" &&
+        if (unused && key != "tools.path" && key != "tools.dialects" &&
+            key != "policy.data_science" &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});

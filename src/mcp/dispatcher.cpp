@@ -11,8 +11,10 @@ namespace belljar::mcp {
 
 using engine::CancellationPtr;
 
-Dispatcher::Dispatcher(engine::Executor& executor, Identity identity)
-    : executor_(executor), identity_(std::move(identity)), toolbox_(executor) {}
+Dispatcher::Dispatcher(engine::Executor& executor, Identity identity, std::vector<Dialect> dialects)
+    : executor_(executor),
+      identity_(std::move(identity)),
+      toolbox_(executor, std::move(dialects)) {}
 
 const Dispatcher::Entry* Dispatcher::find(std::string_view name, Era era) {
     static constexpr std::array<Entry, 6> kMethods{

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/task.h"
 #include "engine/cancellation.h"
@@ -24,7 +25,7 @@ struct Reply {
 // Every method of every revision, whatever the transport. Used on the I/O thread only.
 class Dispatcher {
    public:
-    Dispatcher(engine::Executor& executor, Identity identity);
+    Dispatcher(engine::Executor& executor, Identity identity, std::vector<Dialect> dialects = {});
 
     // Answers a request. Notifications are the transport's business: none of them is answered.
     Task<Reply> answer(Call call, engine::CancellationPtr cancellation);

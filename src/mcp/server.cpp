@@ -28,8 +28,8 @@ unsigned status_of(const Reply& reply, Era era) {
 
 }  // namespace
 
-Server::Server(engine::Executor& executor, Identity identity)
-    : dispatcher_(executor, std::move(identity)) {}
+Server::Server(engine::Executor& executor, Identity identity, std::vector<Dialect> dialects)
+    : dispatcher_(executor, std::move(identity), std::move(dialects)) {}
 
 Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr cancellation) {
     std::expected<Post, Refusal> post = read_post(request);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "access/http_message.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
@@ -14,7 +16,8 @@ namespace belljar::mcp {
 // the I/O thread only, and outlives every coroutine it hands out.
 class Server {
    public:
-    Server(engine::Executor& executor, Identity identity);
+    // Lists our own tools and those of the dialects named.
+    Server(engine::Executor& executor, Identity identity, std::vector<Dialect> dialects = {});
 
     // POST /mcp after authentication and the Host and Origin checks. Never fails: what is wrong is
     // said in the response. `cancellation` fires when the client hangs up: without a session there
