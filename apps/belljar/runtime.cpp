@@ -32,11 +32,27 @@ std::string mode_name(config::LaunchMode mode) {
     return "auto";
 }
 
+// Whether programs, which are another user's, can read the directory.
+bool can_be_shown(const std::string& place) {
+    constexpr mode_t kOthersRead = S_IROTH | S_IXOTH;
+    struct stat status{};
+    return ::stat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+           (status.st_mode & kOthersRead) == kOthersRead;
+}
+
+// The modules that come with Belljar, if they lie beside its program.
+std::string find_own_tools() {
+    std::error_code error;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::string place = (self.parent_path() / "tools").string();
+    return !error && can_be_shown(place) ? place : "";
+}
+
 // The directory of approved tools without links and dots, as the warden needs it; empty if there
 // is none. A jar's user is another one, so root's own right to read it is not enough.
 Result<std::string> find_tools(const std::string& path) {
     if (path.empty()) {
-        return path;
+        return find_own_tools();
     }
     const auto refuse = [&path](std::string_view reason) {
         return fail(ErrorCode::InvalidArgument, fmt::format("tools.path: {} {}", path, reason));
@@ -122,7 +138,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
-    if (!tools.empty() && runtime->warden_.mode == jar::Mode::Nested) {
+    if (!settings.tools.path.empty() && runtime->warden_.mode == jar::Mode::Nested) {
         runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
     }
     return runtime;

@@ -151,7 +151,9 @@ struct Service {
             const config::Settings& settings, std::string token,
             const storage::OutputStore& outputs)
         : mcp(runtime.io().get_executor(), runtime.engine(),
-              {.identity = {.version = BELLJAR_VERSION}}, runtime.log()),
+              {.identity = {.version = BELLJAR_VERSION},
+               .dialects = mcp::parse_dialects(settings.tools.dialects)},
+              runtime.log()),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
               &runtime.engine().feed()),
@@ -198,7 +200,8 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && key != "tools.path" && key != "policy.data_science" &&
+        if (unused && key != "tools.path" && key != "tools.dialects" &&
+            key != "policy.data_science" &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});

@@ -65,7 +65,8 @@ constexpr Key kKeys[] = {
      .maximum = "16t",
      .slot = [](Settings& all) -> Slot { return &all.files.output_space; }},
     {.name = "tools.path",
-     .help = "Directory of approved modules that programs can import, shown to them as /tools",
+     .help = "Directory of approved modules that programs can import, shown to them as /tools; "
+             "without it, the directory tools beside the program",
      .aliases = {"TOOLS_PATH"},
      .slot = [](Settings& all) -> Slot { return &all.tools.path; }},
     {.name = "tools.logs_path",

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
+#include "engine/conversations.h"
 #include "engine/run_counters.h"
 #include "engine/run_watch.h"
 #include "execution/limits.h"
@@ -75,11 +76,16 @@ class Executor {
         const std::string& /*principal*/) const {
         return {};
     }
+    // The files that outlive runs; by default none do.
+    [[nodiscard]] virtual Conversations& conversations() { return no_conversations_; }
     // As far as it is known now: a language that has not been tried yet counts as usable.
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     // The same after every language has been tried.
     virtual Task<SandboxInfo> survey() { co_return info(); }
     [[nodiscard]] virtual RunFigures figures() const = 0;
+
+   private:
+    Conversations no_conversations_;
 };
 
 }  // namespace belljar::engine

@@ -1,5 +1,7 @@
 #include "mcp/answer.h"
 
+#include <fmt/format.h>
+
 #include <boost/json/array.hpp>
 #include <chrono>
 
@@ -14,10 +16,10 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kInstructions =
     "Belljar runs code in a sandbox made for each call and thrown away afterwards. Use "
-    "execute_code "
-    "to compute, to check an idea or to transform data instead of guessing the result; pass every "
-    "input in the call, because nothing is kept between calls and there is no network. "
-    "get_sandbox_info lists the languages and limits.";
+    "execute_code to compute, to check an idea or to transform data instead of guessing the "
+    "result; pass every input in the call or keep files with conversation_id, because nothing else "
+    "is kept between calls and there is no network. get_sandbox_info lists the languages and "
+    "limits, search_tools finds tools and modules that programs can import.";
 
 // The same for everyone and fixed while the program runs.
 constexpr milliseconds kDiscoveryLifetime = std::chrono::hours(1);
@@ -80,6 +82,10 @@ json::object encode_tool(const ToolDefinition& tool, Revision revision) {
             object["_meta"] = tool.meta;
         }
     }
+    if (revision >= Revision::V2025_11_25 && !tool.icon.empty()) {
+        object["icons"] = json::array{
+            {{"src", tool.icon}, {"mimeType", "image/svg+xml"}, {"sizes", json::array{"any"}}}};
+    }
     return object;
 }
 
@@ -87,15 +93,69 @@ json::object text_block(std::string_view text) {
     return {{"type", "text"}, {"text", make_valid_utf8(text)}};
 }
 
-json::object encode_block(const Content& content) {
-    if (const auto* text = std::get_if<std::string>(&content)) {
-        return text_block(*text);
+// One overload per kind; what a revision has no block for is said in words.
+class ContentEncoder {
+   public:
+    explicit ContentEncoder(Revision revision) : revision_(revision) {}
+
+    json::object operator()(const std::string& text) const { return text_block(text); }
+
+    json::object operator()(const Picture& picture) const {
+        return media_block("image", picture.mime, picture.data);
     }
-    const Picture& picture = std::get<Picture>(content);
-    return {{"type", "image"},
-            {"data", encode_base64(picture.data)},
-            {"mimeType", make_valid_utf8(picture.mime)}};
-}
+
+    json::object operator()(const Audio& audio) const {
+        if (revision_ < Revision::V2025_03_26) {
+            return text_block(
+                fmt::format("[a sound of type {} and {} bytes, which this revision "
+                            "of the protocol cannot carry]",
+                            audio.mime, audio.data.size()));
+        }
+        return media_block("audio", audio.mime, audio.data);
+    }
+
+    json::object operator()(const ResourceLink& link) const {
+        if (revision_ < Revision::V2025_06_18) {
+            return text_block(in_words(link));
+        }
+        json::object block{{"type", "resource_link"},
+                           {"uri", make_valid_utf8(link.uri)},
+                           {"name", make_valid_utf8(link.name)},
+                           {"mimeType", make_valid_utf8(link.mime)}};
+        if (!link.description.empty()) {
+            block["description"] = make_valid_utf8(link.description);
+        }
+        if (link.size) {
+            block["size"] = *link.size;
+        }
+        return block;
+    }
+
+    json::object operator()(const EmbeddedResource& resource) const {
+        json::object inner{{"uri", make_valid_utf8(resource.uri)},
+                           {"mimeType", make_valid_utf8(resource.mime)}};
+        if (resource.kind == EmbeddedResource::Kind::Text) {
+            inner["text"] = make_valid_utf8(resource.data);
+        } else {
+            inner["blob"] = encode_base64(resource.data);
+        }
+        return {{"type", "resource"}, {"resource", std::move(inner)}};
+    }
+
+   private:
+    static json::object media_block(std::string_view type, std::string_view mime,
+                                    std::string_view data) {
+        return {{"type", type}, {"data", encode_base64(data)}, {"mimeType", make_valid_utf8(mime)}};
+    }
+
+    static std::string in_words(const ResourceLink& link) {
+        return fmt::format("[{}: {} ({}{}){}{}]", link.name, link.uri, link.mime,
+                           link.size ? fmt::format(", {} bytes", *link.size) : "",
+                           link.description.empty() ? "" : ": ", link.description);
+    }
+
+    Revision revision_;
+};
 
 // One overload per kind of result.
 class Encoder {
@@ -173,7 +233,9 @@ json::object complete(json::object result, Revision revision, const Identity& id
     return result;
 }
 
-json::object encode(const Content& content, Revision /*revision*/) { return encode_block(content); }
+json::object encode(const Content& content, Revision revision) {
+    return std::visit(ContentEncoder(revision), content);
+}
 
 json::object encode(const Answer& answer, Revision revision, const Identity& identity) {
     return complete(std::visit(Encoder(revision, identity), answer), revision, identity);

@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -52,6 +53,7 @@ struct ToolDefinition {
     json::object annotations{};
     json::object meta{};
     TaskUse tasks = TaskUse::Never;
+    std::string icon{};  // the address of a picture, if it has one
 };
 
 struct ToolList {
@@ -67,8 +69,33 @@ struct Picture {
     std::string data{};  // its bytes
 };
 
-// What follows the text: pictures and further texts, in order.
-using Content = std::variant<std::string, Picture>;
+// Something to be heard.
+struct Audio {
+    std::string mime{};
+    std::string data{};
+};
+
+// Where more is to be read, if it is wanted.
+struct ResourceLink {
+    std::string uri{};
+    std::string name{};
+    std::string description{};  // empty: the name says it all
+    std::string mime{};
+    std::optional<std::uint64_t> size{};  // in bytes, if it is known
+};
+
+// Something that has an address and a type, given whole.
+struct EmbeddedResource {
+    enum class Kind { Text, Blob };
+
+    std::string uri{};
+    std::string mime{};
+    Kind kind = Kind::Text;
+    std::string data{};
+};
+
+// What follows the text, in order.
+using Content = std::variant<std::string, Picture, Audio, ResourceLink, EmbeddedResource>;
 
 // What a tool gave back. A failed one tells the model what to do next.
 struct ToolOutcome {

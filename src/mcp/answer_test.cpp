@@ -88,6 +88,51 @@ TEST(Answer, AFailedToolSaysWhenToTryAgainInEveryRevision) {
     EXPECT_TRUE(modern.at("_meta").as_object().contains(kServerInfoKey));
 }
 
+TEST(Answer, IconsFromNovember2025) {
+    ToolList tools = kTools;
+    tools.tools[0].icon = "data:,x";
+    EXPECT_EQ(encoded(tools, Revision::V2025_06_18).find("icons"), std::string::npos);
+    const json::object result = encode(tools, Revision::V2025_11_25, kIdentity);
+    EXPECT_EQ(to_text(result.at("tools").at(0).at("icons")),
+              R"([{"src":"data:,x","mimeType":"image/svg+xml","sizes":["any"]}])");
+}
+
+json::value block(Content content, Revision revision) {
+    const ToolOutcome outcome{.text = "x", .more = {std::move(content)}};
+    return encode(outcome, revision, kIdentity).at("content").at(1);
+}
+
+TEST(Answer, EveryKindOfContentHasItsBlock) {
+    const Revision newest = Revision::V2026_07_28;
+    EXPECT_EQ(to_text(block("t", newest)), R"({"type":"text","text":"t"})");
+    EXPECT_EQ(to_text(block(Picture{.mime = "image/png", .data = "x"}, newest)),
+              R"({"type":"image","data":"eA==","mimeType":"image/png"})");
+    EXPECT_EQ(to_text(block(Audio{.mime = "audio/wav", .data = "x"}, newest)),
+              R"({"type":"audio","data":"eA==","mimeType":"audio/wav"})");
+    EXPECT_EQ(
+        to_text(block(ResourceLink{.uri = "u:", .name = "n", .mime = "m", .size = 3}, newest)),
+        R"({"type":"resource_link","uri":"u:","name":"n","mimeType":"m","size":3})");
+    EXPECT_EQ(to_text(block(EmbeddedResource{.uri = "u:", .mime = "m", .data = "t"}, newest)),
+              R"({"type":"resource","resource":{"uri":"u:","mimeType":"m","text":"t"}})");
+    EXPECT_EQ(to_text(block(
+                  EmbeddedResource{
+                      .uri = "u:", .mime = "m", .kind = EmbeddedResource::Kind::Blob, .data = "x"},
+                  newest)),
+              R"({"type":"resource","resource":{"uri":"u:","mimeType":"m","blob":"eA=="}})");
+}
+
+TEST(Answer, OlderRevisionsAreToldInWords) {
+    const ResourceLink link{.uri = "u:", .name = "n", .description = "d", .mime = "m", .size = 3};
+    EXPECT_EQ(to_text(block(link, Revision::V2025_03_26)),
+              R"({"type":"text","text":"[n: u: (m, 3 bytes): d]"})");
+    EXPECT_EQ(block(link, Revision::V2025_06_18).at("type"), json::value("resource_link"));
+    const Audio audio{.mime = "audio/wav", .data = "x"};
+    EXPECT_EQ(block(audio, Revision::V2024_11_05).at("type"), json::value("text"));
+    EXPECT_EQ(block(audio, Revision::V2025_03_26).at("type"), json::value("audio"));
+    EXPECT_EQ(block(EmbeddedResource{.uri = "u:"}, Revision::V2024_11_05).at("type"),
+              json::value("resource"));
+}
+
 TEST(Answer, TextIsMadeValid) {
     const ToolOutcome outcome{.text = "\xFF", .failed = true};
     EXPECT_EQ(encoded(outcome, Revision::V2025_11_25),

@@ -1,5 +1,7 @@
 #include "mcp/output_content.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -40,12 +42,44 @@ std::optional<Content> best_form(const Output& output) {
     return std::nullopt;
 }
 
-void add_all_forms(const Output& output, std::vector<Content>& content) {
+// How many files a result points to; all of them are in its record.
+constexpr std::size_t kMostLinks = 32;
+
+bool is_plain(std::string_view mime) { return mime == "text/plain" || mime == "text/markdown"; }
+
+void add_all_forms(const Output& output, const std::string& uri, std::vector<Content>& content) {
     for (const auto& [mime, data] : output.bundle) {
         if (is_picture(mime)) {
             content.emplace_back(Picture{.mime = mime, .data = data});
-        } else if (execution::encoding_of(mime) != execution::Encoding::Binary) {
+        } else if (is_plain(mime)) {
             content.emplace_back(data);
+        } else if (execution::encoding_of(mime) != execution::Encoding::Binary) {
+            content.emplace_back(EmbeddedResource{.uri = uri, .mime = mime, .data = data});
+        }
+    }
+}
+
+void add_stream_link(const execution::RunResult& result, execution::OutputStream stream,
+                     std::vector<Content>& content) {
+    const bool is_stdout = stream == execution::OutputStream::Stdout;
+    const execution::CapturedStream& captured =
+        is_stdout ? result.stdout_stream : result.stderr_stream;
+    if (captured.truncated && result.full_output) {
+        content.emplace_back(
+            ResourceLink{.uri = stream_uri(result.execution_id, stream),
+                         .name = std::string(execution::name_of(stream)),
+                         .description = "All that the program wrote to it; read parts of it.",
+                         .mime = "text/plain",
+                         .size = captured.bytes});
+    }
+}
+
+void add_file_links(const execution::RunResult& result, std::vector<Content>& content) {
+    std::size_t count = 0;
+    for (const execution::ProducedFile& file : result.files) {
+        if (!file.uri.empty() && ++count <= kMostLinks) {
+            content.emplace_back(ResourceLink{
+                .uri = file.uri, .name = file.name, .mime = file.mime, .size = file.size});
         }
     }
 }
@@ -54,9 +88,12 @@ void add_all_forms(const Output& output, std::vector<Content>& content) {
 
 std::vector<Content> content_of(const execution::RunResult& result, execution::OutputForm form) {
     std::vector<Content> content;
+    std::size_t number = 0;
     for (const Output& output : result.outputs) {
+        const std::string uri =
+            fmt::format("belljar://runs/{}/outputs/{}", result.execution_id, number++);
         if (form == execution::OutputForm::Full) {
-            add_all_forms(output, content);
+            add_all_forms(output, uri, content);
             continue;
         }
         std::optional<Content> best = best_form(output);
@@ -65,7 +102,14 @@ std::vector<Content> content_of(const execution::RunResult& result, execution::O
             content.push_back(std::move(*best));
         }
     }
+    add_stream_link(result, execution::OutputStream::Stdout, content);
+    add_stream_link(result, execution::OutputStream::Stderr, content);
+    add_file_links(result, content);
     return content;
+}
+
+std::string stream_uri(std::string_view execution_id, execution::OutputStream stream) {
+    return fmt::format("belljar://runs/{}/{}", execution_id, execution::name_of(stream));
 }
 
 }  // namespace belljar::mcp

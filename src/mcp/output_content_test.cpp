@@ -9,6 +9,7 @@ using execution::OutputForm;
 using execution::RunResult;
 
 const RunResult kResult{
+    .execution_id = "run-1",
     .result_repr = "   a\n0  1",
     .outputs = {{.bundle = {{"image/png", "\x89PNG"},
                             {"image/svg+xml", "<svg/>"},
@@ -29,8 +30,25 @@ TEST(OutputContent, InFullShowsEveryFormThatIsAPictureOrText) {
     const std::vector<Content> content = content_of(kResult, OutputForm::Full);
     ASSERT_EQ(content.size(), 7U);
     EXPECT_EQ(std::get<Picture>(content[0]).mime, "image/png");
-    EXPECT_EQ(std::get<std::string>(content[1]), "<svg/>");
+    EXPECT_EQ(std::get<EmbeddedResource>(content[1]).mime, "image/svg+xml");
+    EXPECT_EQ(std::get<EmbeddedResource>(content[1]).data, "<svg/>");
+    EXPECT_EQ(std::get<EmbeddedResource>(content[1]).uri, "belljar://runs/run-1/outputs/0");
     EXPECT_EQ(std::get<std::string>(content[2]), "<Figure>");
+}
+
+TEST(OutputContent, PointsToStreamsThatWereKeptAndToFiles) {
+    RunResult result{.execution_id = "run-1",
+                     .stdout_stream = {.text = "a...z", .truncated = true, .bytes = 9000},
+                     .files = {{.name = "a.csv", .size = 3, .mime = "text/csv", .uri = "f:a"},
+                               {.name = "b", .size = 4}}};
+    std::vector<Content> content = content_of(result, OutputForm::Compact);
+    ASSERT_EQ(content.size(), 1U);
+    EXPECT_EQ(std::get<ResourceLink>(content[0]).uri, "f:a");
+    result.full_output = "somewhere";
+    content = content_of(result, OutputForm::Compact);
+    ASSERT_EQ(content.size(), 2U);
+    EXPECT_EQ(std::get<ResourceLink>(content[0]).uri, "belljar://runs/run-1/stdout");
+    EXPECT_EQ(std::get<ResourceLink>(content[0]).size, 9000U);
 }
 
 TEST(OutputContent, NothingShownIsNothingMore) {

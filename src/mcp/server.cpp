@@ -71,7 +71,7 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
                const Log& log)
     : options_(std::move(options)),
       tasks_(io, log, changes_),
-      tools_(executor),
+      tools_(executor, options_.dialects),
       dispatcher_(
           std::make_unique<Dispatcher>(options_.identity, Providers{&tools_}, changes_, tasks_)),
       sessions_(io, changes_),

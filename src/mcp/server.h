@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "access/http_message.h"
 #include "base/log.h"
@@ -28,6 +29,7 @@ class Server {
    public:
     struct Options {
         Identity identity{};
+        std::vector<Dialect> dialects{};  // whose tools are listed besides our own
         // How a caller is told, in HTTP, what rights it lacks. None: the tool's own answer says it.
         std::function<access::HttpResponse(access::Rights)> challenge{};
     };

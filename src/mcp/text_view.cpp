@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/utf8.h"
 #include "execution/error_wire.h"
 #include "mcp/revision.h"
@@ -11,8 +13,12 @@ namespace belljar::mcp {
 namespace {
 
 using execution::CapturedStream;
+using execution::OutputForm;
 using execution::RunResult;
 using execution::Status;
+
+// Of each stream, for a model; what is more costs it more than it tells.
+constexpr std::size_t kCompactStream = std::size_t{32} * 1024;
 
 // Parts joined by exactly one line break; a part that ends with one needs no other.
 class Lines {
@@ -43,6 +49,24 @@ std::string error_line(const execution::GuestError& error) {
         line += fmt::format(" (line {})", *error.line);
     }
     return line;
+}
+
+// Whether the last thing on stderr is this error, as interpreters show it.
+bool has_said(const CapturedStream& stream, const execution::GuestError& error) {
+    constexpr std::size_t kEnd = 4096;
+    const std::string_view text = stream.text;
+    const std::string_view end = text.substr(text.size() - std::min(text.size(), kEnd));
+    return !error.type.empty() && error.message.size() < kEnd / 2 && end.contains(error.type) &&
+           end.contains(error.message);
+}
+
+void add_stream(Lines& lines, std::string_view name, std::string_view text, OutputForm form) {
+    if (form == OutputForm::Full || text.size() <= kCompactStream) {
+        lines.add(text);
+        return;
+    }
+    lines.add(cut_middle(text, kCompactStream));
+    lines.add(fmt::format("[{} is shown in part: print less, or pass output: \"full\"]", name));
 }
 
 std::string denial_line(const execution::Denial& denial) {
@@ -105,7 +129,25 @@ std::string exit_line(const RunResult& result) {
                        result.exit_code.value_or(1));
 }
 
-// What happened and what to do next; empty for a run that went well.
+std::string runner_line(const engine::SandboxInfo::Runner& runner) {
+    std::string line = fmt::format("- {}", runner.language);
+    if (!runner.version.empty()) {
+        line += ' ' + runner.version;
+    }
+    if (!runner.aliases.empty()) {
+        line += fmt::format(" (also {})", fmt::join(runner.aliases, ", "));
+    }
+    return line;
+}
+
+std::string limits_line(std::string_view name, const execution::Limits& limits) {
+    return fmt::format("{}: {:g} s, {} memory, {} processes, {} inline per output stream", name,
+                       to_seconds(limits.timeout), format_bytes(limits.memory), limits.processes,
+                       format_bytes(limits.output));
+}
+
+}  // namespace
+
 std::string status_line(const RunResult& result) {
     switch (result.status) {
         case Status::Ok:
@@ -138,33 +180,32 @@ std::string status_line(const RunResult& result) {
     return "";
 }
 
-std::string runner_line(const engine::SandboxInfo::Runner& runner) {
-    std::string line = fmt::format("- {}", runner.language);
-    if (!runner.version.empty()) {
-        line += ' ' + runner.version;
+std::string cut_middle(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) {
+        return std::string(text);
     }
-    if (!runner.aliases.empty()) {
-        line += fmt::format(" (also {})", fmt::join(runner.aliases, ", "));
+    const auto is_inside = [text](std::size_t at) {
+        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+    };
+    std::size_t end = limit / 2;
+    std::size_t from = text.size() - limit / 2;
+    for (; end > 0 && is_inside(end); --end) {
     }
-    return line;
+    for (; is_inside(from); ++from) {
+    }
+    return fmt::format("{}\n... {} bytes ...\n{}", text.substr(0, end), from - end,
+                       text.substr(from));
 }
 
-std::string limits_line(std::string_view name, const execution::Limits& limits) {
-    return fmt::format("{}: {:g} s, {} memory, {} processes, {} inline per output stream", name,
-                       to_seconds(limits.timeout), format_bytes(limits.memory), limits.processes,
-                       format_bytes(limits.output));
-}
-
-}  // namespace
-
-std::string text_view(const RunResult& result) {
+std::string text_view(const RunResult& result, OutputForm form) {
     Lines lines;
-    lines.add(result.stdout_stream.text);
+    add_stream(lines, "stdout", result.stdout_stream.text, form);
     if (!result.stderr_stream.text.empty()) {
         lines.add("[stderr]");
-        lines.add(result.stderr_stream.text);
+        add_stream(lines, "stderr", result.stderr_stream.text, form);
     }
-    if (result.error) {
+    if (result.error &&
+        (form == OutputForm::Full || !has_said(result.stderr_stream, *result.error))) {
         lines.add(error_line(*result.error));
     }
     if (result.result_repr) {

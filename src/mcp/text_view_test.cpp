@@ -37,6 +37,37 @@ TEST(TextView, PartsStandInOrder) {
               "[error] The program ended with exit code 3.");
 }
 
+TEST(TextView, WhatTheProgramHasSaidIsNotSaidAgain) {
+    RunResult result = ok();
+    result.status = Status::Error;
+    result.exit_code = 1;
+    result.stderr_stream.text = "Traceback:\nValueError: no\n";
+    result.error = {.type = "ValueError", .message = "no", .line = 4};
+    EXPECT_EQ(text_view(result),
+              "[stderr]\nTraceback:\nValueError: no\n"
+              "[error] The program ended with exit code 1.");
+    EXPECT_NE(text_view(result, execution::OutputForm::Full).find("ValueError: no (line 4)"),
+              std::string::npos);
+}
+
+TEST(TextView, LongStreamsAreShownInPartUnlessAllIsAskedFor) {
+    RunResult result = ok();
+    result.stdout_stream.text = "first " + std::string(100'000, 'x') + " last";
+    const std::string compact = text_view(result);
+    EXPECT_LT(compact.size(), 33'000U);
+    EXPECT_TRUE(compact.starts_with("first x"));
+    EXPECT_NE(compact.find(" last\n[stdout is shown in part"), std::string::npos);
+    EXPECT_EQ(text_view(result, execution::OutputForm::Full), result.stdout_stream.text);
+}
+
+TEST(TextView, TextIsCutBetweenCharacters) {
+    const std::string text = "äääää";
+    for (std::size_t limit = 0; limit <= text.size(); ++limit) {
+        EXPECT_TRUE(is_valid_utf8(cut_middle(text, limit))) << limit;
+    }
+    EXPECT_EQ(cut_middle("abcdef", 4), "ab\n... 2 bytes ...\nef");
+}
+
 TEST(TextView, CutStreamsAreFlagged) {
     RunResult result = ok();
     result.stdout_stream = {.text = "a...z", .truncated = true, .bytes = 9000};

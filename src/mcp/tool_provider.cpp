@@ -13,10 +13,27 @@ std::uint64_t ToolProvider::tools_version() const {
     return version_;
 }
 
-bool ToolProvider::has_tool(std::string_view name) const { return Toolbox::has(name); }
+bool ToolProvider::has_tool(std::string_view name) const {
+    return Toolbox::need_of(name).has_value();
+}
 
 access::Rights ToolProvider::tool_needs(std::string_view name) const {
-    return name == "get_sandbox_info" ? access::Rights{} : access::Rights{access::Right::RunExec};
+    using access::Right;
+    switch (Toolbox::need_of(name).value_or(Need::Run)) {
+        case Need::Run:
+            return {Right::RunExec};
+        case Need::Inspect:
+            return {};
+        case Need::FilesRead:
+            return {Right::FilesRead};
+        case Need::FilesWrite:
+            return {Right::FilesWrite};
+        case Need::Sessions:
+            return {Right::Sessions};
+        case Need::Packages:
+            return {Right::Packages};
+    }
+    return {Right::Admin};
 }
 
 Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,

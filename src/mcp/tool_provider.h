@@ -9,8 +9,9 @@ namespace belljar::mcp {
 // Belljar's own tools. Borrows the executor.
 class ToolProvider : public Provider {
    public:
-    explicit ToolProvider(engine::Executor& executor)
-        : executor_(executor), toolbox_(executor), listed_(executor.info()) {}
+    // Lists our own tools and those of the dialects named.
+    explicit ToolProvider(engine::Executor& executor, std::vector<Dialect> dialects = {})
+        : executor_(executor), toolbox_(executor, std::move(dialects)), listed_(executor.info()) {}
 
     [[nodiscard]] std::vector<ToolDefinition> tools() const override;
     [[nodiscard]] std::uint64_t tools_version() const override;

@@ -1,14 +1,36 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
 #include "engine/executor.h"
 #include "mcp/answer.h"
 
 namespace belljar::mcp {
 
-// The tools as clients see them. Languages and limits in the descriptions are this installation's.
-[[nodiscard]] ToolDefinition define_execute_code(const engine::SandboxInfo& info);
-[[nodiscard]] ToolDefinition define_execute_batch(const engine::SandboxInfo& info);
-[[nodiscard]] ToolDefinition define_manage_session();
-[[nodiscard]] ToolDefinition define_get_sandbox_info();
+// A schema as it is written down. There is no "$schema" member: validators of older clients refuse
+// a dialect that they do not know.
+[[nodiscard]] json::object schema_from(std::string_view text);
+
+// Gives a property of a schema its description.
+void describe(json::object& schema, std::string_view property, std::string_view description);
+
+// What calling a tool can do to anything that outlives the call.
+enum class Effect { Nothing, Adds, Destroys };
+
+[[nodiscard]] json::object annotations_for(std::string_view title, Effect effect);
+
+// Small pictures for tools, each as an address that holds the whole picture.
+enum class Symbol { Play, Stack, Clock, Check, Folder, Search, Parcel, Lens };
+
+[[nodiscard]] std::string icon_of(Symbol symbol);
+
+// "python, javascript": what can be used as `language` here.
+[[nodiscard]] std::string language_names(const engine::SandboxInfo& info);
+
+// A schema of an object without members.
+inline constexpr std::string_view kNoArguments =
+    R"({"type": "object", "properties": {}, "additionalProperties": false})";
 
 }  // namespace belljar::mcp

@@ -1,52 +1,41 @@
 #pragma once
 
-#include <boost/json/object.hpp>
-#include <string>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
 #include "mcp/answer.h"
 #include "mcp/json_rpc.h"
-#include "mcp/notice_wishes.h"
+#include "mcp/tool.h"
 
 namespace belljar::mcp {
 
-struct ToolCall {
-    std::string name{};
-    json::object arguments{};
-    std::string principal{};  // who calls
-    NoticeWishes wishes{};
-    Notify notify{};  // empty: nothing can be told before the end
-};
-
-// The tools and what calling them does. Borrows the executor; used on the I/O thread only.
+// The tools and what calling them does; tool_table.cpp names them all. Borrows the executor; used
+// on the I/O thread only.
 class Toolbox {
    public:
-    explicit Toolbox(engine::Executor& executor) : executor_(executor) {}
+    // Lists our own tools and those of the dialects named.
+    explicit Toolbox(engine::Executor& executor, std::vector<Dialect> dialects = {})
+        : executor_(executor), dialects_(std::move(dialects)) {}
 
-    [[nodiscard]] static bool has(std::string_view name) { return find(name) != nullptr; }
     [[nodiscard]] ToolList list() const;
+
+    // What a caller of the tool must be allowed to do; nothing if there is no such tool.
+    [[nodiscard]] static std::optional<Need> need_of(std::string_view name);
 
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: there is no such tool, or Belljar itself is at fault.
     Task<RpcResult<ToolOutcome>> call(ToolCall call, engine::CancellationPtr cancellation);
 
    private:
-    using Function = Task<Result<ToolOutcome>> (Toolbox::*)(ToolCall, engine::CancellationPtr);
-    struct Entry {
-        std::string_view name;
-        Function function;
-    };
-    static const Entry* find(std::string_view name);
-
-    Task<Result<ToolOutcome>> execute_code(ToolCall call, engine::CancellationPtr cancellation);
-    Task<Result<ToolOutcome>> execute_batch(ToolCall call, engine::CancellationPtr cancellation);
-    Task<Result<ToolOutcome>> manage_session(ToolCall call, engine::CancellationPtr cancellation);
-    Task<Result<ToolOutcome>> list_runners(ToolCall call, engine::CancellationPtr cancellation);
-    Task<Result<ToolOutcome>> get_sandbox_info(ToolCall call, engine::CancellationPtr cancellation);
+    [[nodiscard]] bool lists(const Tool& tool) const;
+    [[nodiscard]] RpcError unknown_tool(std::string_view name) const;
 
     engine::Executor& executor_;
+    std::vector<Dialect> dialects_;
 };
 
 }  // namespace belljar::mcp

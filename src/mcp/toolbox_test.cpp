@@ -7,6 +7,7 @@
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
 #include "mcp/testing/schema_check.h"
+#include "mcp/tool_table.h"
 
 namespace belljar::mcp {
 namespace {
@@ -33,13 +34,23 @@ class ToolboxTest : public testing::Test {
     Toolbox toolbox{executor};
 };
 
-TEST_F(ToolboxTest, EveryListedToolIsFullyDescribed) {
-    for (const ToolDefinition& tool : toolbox.list().tools) {
+TEST_F(ToolboxTest, EveryToolIsFullyDescribed) {
+    for (const Tool& entry : all_tools()) {
+        const ToolDefinition tool = entry.define(executor.sandbox);
+        EXPECT_EQ(tool.name, entry.name);
         EXPECT_LE(tool.name.size(), 64U);
+        EXPECT_EQ(tool.name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                              "0123456789_.-"),
+                  std::string::npos);
         EXPECT_FALSE(tool.title.empty());
+        EXPECT_EQ(tool.annotations.at("title"), json::value(tool.title));
+        EXPECT_TRUE(tool.icon.starts_with("data:image/svg+xml;base64,"));
+        EXPECT_LT(tool.icon.size(), 400U);
         EXPECT_NE(tool.description.find("Example: {"), std::string::npos);
         EXPECT_EQ(tool.input_schema.at("type"), json::value("object"));
-        EXPECT_EQ(tool.input_schema.at("additionalProperties"), json::value(false));
+        EXPECT_EQ(tool.input_schema.at("additionalProperties"),
+                  json::value(tool.name == "run_skill"))
+            << tool.name;  // which hands on what its skill takes
         EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
         EXPECT_EQ(to_text(tool.input_schema).find("x-mcp-header"), std::string::npos);
         for (const char* hint :
@@ -157,10 +168,40 @@ TEST_F(ToolboxTest, UnknownToolsNameTheKnownOnes) {
     const RpcResult<Answer> answer = call(std::string(1000, 'x'), "{}");
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, RpcCode::InvalidParams);
-    EXPECT_LT(answer.error().message.size(), 200U);
-    EXPECT_NE(answer.error().message.find(
-                  "execute_code, execute_batch, manage_session and get_sandbox_info"),
+    EXPECT_LT(answer.error().message.size(), 400U);
+    EXPECT_NE(answer.error().message.find("the tools are execute_code, execute_batch, "),
               std::string::npos);
+}
+
+TEST_F(ToolboxTest, DialectsAreListedIfTheyAreNamed) {
+    const auto names = [this](std::vector<std::string> dialects) {
+        std::vector<std::string> listed;
+        for (const ToolDefinition& tool :
+             Toolbox(executor, parse_dialects(dialects)).list().tools) {
+            listed.push_back(tool.name);
+        }
+        return listed;
+    };
+    const std::vector<std::string> own = names({});
+    EXPECT_EQ(own.size(), 10U);
+    EXPECT_EQ(std::ranges::find(own, "run_code"), own.end());
+    EXPECT_EQ(names({"sandbox-service"}).back(), "execute_python");
+    EXPECT_EQ(names({"code-runner"}).size(), own.size() + 5);
+    EXPECT_EQ(names({"code-runner", "sandbox-service", "log-analysis"}).size(), all_tools().size());
+}
+
+TEST_F(ToolboxTest, EveryToolSaysWhatItNeeds) {
+    EXPECT_EQ(Toolbox::need_of("execute_code"), Need::Run);
+    EXPECT_EQ(Toolbox::need_of("write_file"), Need::FilesWrite);
+    EXPECT_EQ(Toolbox::need_of("read_file"), Need::FilesRead);
+    EXPECT_EQ(Toolbox::need_of("get_sandbox_info"), Need::Inspect);
+    EXPECT_EQ(Toolbox::need_of("nonsense"), std::nullopt);
+}
+
+TEST_F(ToolboxTest, NamesAreNotGivenTwice) {
+    for (const Tool& tool : all_tools()) {
+        EXPECT_EQ(find_tool(tool.name), &tool) << tool.name;
+    }
 }
 
 TEST_F(ToolboxTest, DescribesTheSandbox) {

@@ -1,0 +1,121 @@
+#include "engine/conversations.h"
+
+#include "base/ascii.h"
+
+namespace belljar::engine {
+namespace {
+
+constexpr std::string_view kBeginning = "belljar://conversations/";
+constexpr std::string_view kMiddle = "/files/";
+
+std::unexpected<Error> nothing_kept() {
+    return fail(ErrorCode::Unsupported, "files that outlive a run are not kept here");
+}
+
+std::string percent_encoded(std::string_view text, std::string_view also_plain) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    constexpr std::string_view kPlain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    std::string encoded;
+    for (const char letter : text) {
+        if (kPlain.contains(letter) || also_plain.contains(letter)) {
+            encoded += letter;
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(letter);
+        encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+    return encoded;
+}
+
+std::optional<unsigned> digit_value(char letter) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const std::size_t value = kDigits.find(to_lower(letter));
+    return value == std::string_view::npos ? std::nullopt
+                                           : std::optional(static_cast<unsigned>(value));
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t index = 0; index < text.size(); ++index) {
+        if (text[index] != '%') {
+            decoded += text[index];
+            continue;
+        }
+        if (text.size() - index < 3) {
+            return std::nullopt;
+        }
+        const std::optional<unsigned> high = digit_value(text[index + 1]);
+        const std::optional<unsigned> low = digit_value(text[index + 2]);
+        if (!high || !low) {
+            return std::nullopt;
+        }
+        decoded += static_cast<char>(*high << 4U | *low);
+        index += 2;
+    }
+    return decoded;
+}
+
+}  // namespace
+
+Task<Result<std::vector<execution::ConversationView>>> Conversations::list_conversations(
+    std::string /*principal*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<std::vector<execution::FileView>>> Conversations::list_files(
+    execution::FileName /*where*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::FileView>> Conversations::find_file(execution::FileName /*name*/,
+                                                           execution::Digest /*digest*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::FilePart>> Conversations::read_file(execution::FileName /*name*/,
+                                                           ByteRange /*range*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::FileView>> Conversations::write_file(execution::FileName /*name*/,
+                                                            std::string /*content*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<void>> Conversations::delete_file(execution::FileName /*name*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<void>> Conversations::delete_conversation(std::string /*principal*/,
+                                                      std::string /*conversation_id*/) {
+    co_return nothing_kept();
+}
+
+Conversations::Watch Conversations::watch(Watcher watcher) {
+    return std::make_shared<Watcher>(std::move(watcher));
+}
+
+std::string file_uri(std::string_view conversation_id, std::string_view path) {
+    return std::string(kBeginning) + percent_encoded(conversation_id, "") + std::string(kMiddle) +
+           percent_encoded(path, "/");
+}
+
+std::optional<execution::FileName> parse_file_uri(std::string_view uri) {
+    if (!uri.starts_with(kBeginning)) {
+        return std::nullopt;
+    }
+    uri.remove_prefix(kBeginning.size());
+    const std::size_t middle = uri.find('/');
+    if (middle == std::string_view::npos || !uri.substr(middle).starts_with(kMiddle)) {
+        return std::nullopt;
+    }
+    const auto conversation = percent_decoded(uri.substr(0, middle));
+    const auto path = percent_decoded(uri.substr(middle + kMiddle.size()));
+    if (!conversation || conversation->empty() || !path || path->empty()) {
+        return std::nullopt;
+    }
+    return execution::FileName{.conversation_id = *conversation, .path = *path};
+}
+
+}  // namespace belljar::engine

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "mcp/tool.h"
+
+namespace belljar::mcp {
+
+// The tools of a service for log analysis: functions of approved modules, called in a jar.
+[[nodiscard]] ToolDefinition define_log_store(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_privacy(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_workspace(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_get_workspace_info(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_skills(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_list_skills(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_run_skill(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_tool_discovery(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_list_available_tools(const engine::SandboxInfo& info);
+[[nodiscard]] ToolDefinition define_get_available_tools(const engine::SandboxInfo& info);
+
+Task<Result<ToolOutcome>> call_module(ToolContext context, ToolCall call,
+                                      engine::CancellationPtr cancellation);
+
+}  // namespace belljar::mcp

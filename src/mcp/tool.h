@@ -1,0 +1,56 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "engine/cancellation.h"
+#include "engine/executor.h"
+#include "mcp/answer.h"
+#include "mcp/notice_wishes.h"
+
+namespace belljar::mcp {
+
+// What a caller must be allowed to do before a tool is called for it.
+enum class Need { Run, Inspect, FilesRead, FilesWrite, Sessions, Packages };
+
+// Whose words a tool speaks. Our own tools are listed to everybody, those of a dialect if the
+// operator names it; all of them can be called.
+enum class Dialect { Own, SandboxService, CodeRunner, LogAnalysis };
+
+// By the names that the setting tools.dialects has for them; others are left out.
+[[nodiscard]] std::vector<Dialect> parse_dialects(const std::vector<std::string>& names);
+
+struct ToolCall {
+    std::string name{};
+    json::object arguments{};
+    std::string principal{};  // who calls
+    NoticeWishes wishes{};
+    Notify notify{};  // empty: nothing can be told before the end
+};
+
+// What tools work with; outlives every call.
+struct ToolContext {
+    engine::Executor* executor = nullptr;
+};
+
+// A failed ToolOutcome or an Error that is not our own fault is for the model to read.
+using ToolFunction = Task<Result<ToolOutcome>> (*)(ToolContext context, ToolCall call,
+                                                   engine::CancellationPtr cancellation);
+
+// Who looks at the arguments: the tool itself, or its input schema before it is called.
+enum class Checked { ByTool, BySchema };
+
+struct Tool {
+    std::string_view name;
+    Dialect dialect;
+    Need need;
+    Checked checked;
+    ToolDefinition (*define)(const engine::SandboxInfo& info);
+    ToolFunction call;
+};
+
+}  // namespace belljar::mcp
