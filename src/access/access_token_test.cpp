@@ -66,7 +66,13 @@ class Signer {
         cjose_err error{};
         cjose_header_t* fields = cjose_header_new(&error);
         for (const auto& [name, value] : header) {
-            cjose_header_set_raw(fields, std::string(name).c_str(), to_text(value).c_str(), &error);
+            if (value.is_string()) {
+                cjose_header_set(fields, std::string(name).c_str(), value.get_string().c_str(),
+                                 &error);
+            } else {
+                cjose_header_set_raw(fields, std::string(name).c_str(), to_text(value).c_str(),
+                                     &error);
+            }
         }
         cjose_jws_t* jws = cjose_jws_sign(key_.get(), fields,
                                           reinterpret_cast<const std::uint8_t*>(payload.data()),
@@ -207,7 +213,7 @@ TEST_F(AccessTokenTest, RefusesOtherKeys) {
     EXPECT_EQ(verdict(rsa().sign({{"alg", "RS256"}, {"kid", ""}}, payload)), kUnknown);
     EXPECT_EQ(verdict(rsa().sign({{"alg", "RS256"}, {"kid", "e1"}}, payload)), kUnknown)
         << "a key is good for its own kind of signature only";
-    EXPECT_EQ(verdict(rsa().sign({{"alg", "RS256"}, {"kid", 1}}, payload)),
+    EXPECT_EQ(verdict(rsa().sign({{"alg", "RS256"}, {"kid", json::array{"r1"}}}, payload)),
               "the access token is malformed");
     EXPECT_EQ(source.asked, 3);
     std::string tampered = signed_by_rsa(claims());
@@ -216,7 +222,7 @@ TEST_F(AccessTokenTest, RefusesOtherKeys) {
                      base64url(to_text(claims_with("sub", "root"))));
     EXPECT_EQ(verdict(tampered), kWrong);
     const std::string good = signed_by_rsa(claims());
-    EXPECT_EQ(verdict(good.substr(0, good.size() - 4)), kWrong);
+    EXPECT_EQ(verdict(good.substr(0, good.size() - 2)), kWrong);
 }
 
 TEST_F(AccessTokenTest, AsksToComeBackWhileKeysAreOnTheirWay) {
@@ -260,7 +266,7 @@ TEST_F(AccessTokenTest, RefusesClaimsThatDoNotFit) {
         {claims_with("sub", ""), kNobody},
         {claims_with("sub", 7), kNobody},
         {claims_with("sub", "a\nb"), kNobody},
-        {claims_with("sub", std::string(256, 'a')), kNobody},
+        {claims_with("sub", json::string(256, 'a')), kNobody},
         {claims_without("sub"), kNobody}};
     for (const auto& [content, reason] : cases) {
         EXPECT_EQ(verdict(signed_by_rsa(content)), reason) << to_text(content);
