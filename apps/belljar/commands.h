@@ -42,11 +42,24 @@ struct AttackOptions {
     OutputForm form = OutputForm::Text;
 };
 
+struct TokenOptions {
+    enum class Deed { Create, List, Revoke };
+    enum class Source { Random, StandardInput };
+
+    Deed deed = Deed::List;
+    std::string name{};
+    std::vector<std::string> roles{};
+    std::string expires = "never";
+    Source source = Source::Random;
+    OutputForm form = OutputForm::Text;
+};
+
 // Each returns the exit code of the program. Problems are said on standard error.
 int serve(const config::Loaded& loaded);
 int speak_mcp(const config::Loaded& loaded);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
+int manage_tokens(const config::Loaded& loaded, const TokenOptions& options);
 int attack(const config::Loaded& loaded, const AttackOptions& options);
 
 // "belljar: message", one per line of the error.

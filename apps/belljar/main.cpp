@@ -19,6 +19,7 @@ namespace {
 using belljar::apps::AttackOptions;
 using belljar::apps::OutputForm;
 using belljar::apps::RunOptions;
+using belljar::apps::TokenOptions;
 
 // What was typed, before it is given meaning.
 struct CommandLine {
@@ -33,6 +34,8 @@ struct CommandLine {
     std::string run_processes;
     std::string run_max_output;
     AttackOptions attack;
+    TokenOptions token;
+    bool token_from_input = false;
     bool list_attacks = false;
     bool attack_every_mode = false;
     bool json = false;
@@ -113,7 +116,7 @@ void add_serve(CLI::App& app, CommandLine& line) {
     serve->add_option("--listen", line.listen, "Address and port (127.0.0.1:8080)");
     serve->add_option("--data-dir", line.data_directory,
                       "Where tokens and files are kept (/var/lib/belljar)");
-    serve->add_option("--auth", line.auth, "token (default), or none on a loopback address");
+    serve->add_option("--auth", line.auth, "token (default), oauth, or none on a loopback address");
     serve->footer("Prints the address, the token and commands to paste. Stop it with Ctrl-C.");
 }
 
@@ -147,6 +150,44 @@ void add_attack(CLI::App& app, CommandLine& line) {
         "Exit code: 0 if everything held, 1 if something was broken, 125 if Belljar could "
         "not try.\nA known gap names the layer that is missing here; it is not counted "
         "as broken.");
+}
+
+void add_token(CLI::App& app, CommandLine& line) {
+    CLI::App* token = app.add_subcommand("token", "Make, list and revoke tokens of callers");
+    token->require_subcommand(1);
+    token->add_option("--data-dir", line.data_directory,
+                      "The one of the server (/var/lib/belljar)");
+    CLI::App* create = token->add_subcommand("create", "Make a token and print it, this once");
+    create->add_option("NAME", line.token.name, "Whom it stands for")->required();
+    create->add_option("--role", line.token.roles,
+                       "admin, operator, user (default), auditor, or the name of a tool set; "
+                       "may be repeated");
+    create->add_option("--expires", line.token.expires, "Such as 30d or 12h; never (default)");
+    create->add_flag("--token-stdin", line.token_from_input,
+                     "Take the token from standard input: at least 32 characters");
+    create->add_flag("--json", line.json, "For programs");
+    CLI::App* list = token->add_subcommand("list", "Names, roles and expiry; never the tokens");
+    list->add_flag("--json", line.json, "For programs");
+    CLI::App* revoke = token->add_subcommand("revoke", "Make a token worthless");
+    revoke->add_option("NAME", line.token.name, "As in the list")->required();
+    for (CLI::App* command : {create, list, revoke}) {
+        command->fallthrough();
+    }
+    token->footer("A running server sees the change with the next request. Only hashes are kept.");
+}
+
+int manage_tokens(const CLI::App& app, const belljar::config::Loaded& loaded, CommandLine& line) {
+    const CLI::App* token = app.get_subcommand("token");
+    line.token.deed = token->got_subcommand("create")   ? TokenOptions::Deed::Create
+                      : token->got_subcommand("revoke") ? TokenOptions::Deed::Revoke
+                                                        : TokenOptions::Deed::List;
+    line.token.source =
+        line.token_from_input ? TokenOptions::Source::StandardInput : TokenOptions::Source::Random;
+    line.token.form = line.json ? OutputForm::Json : OutputForm::Text;
+    if (line.token.roles.empty()) {
+        line.token.roles = {"user"};
+    }
+    return belljar::apps::manage_tokens(loaded, line.token);
 }
 
 void add_others(CLI::App& app, CommandLine& line) {
@@ -188,6 +229,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("doctor")) {
         return belljar::apps::examine_host(*loaded, form);
     }
+    if (app.got_subcommand("token")) {
+        return manage_tokens(app, *loaded, line);
+    }
     if (app.got_subcommand("attack")) {
         line.attack.form = form;
         line.attack.modes =
@@ -223,6 +267,7 @@ int main(int argument_count, char** arguments) {
     add_serve(app, line);
     add_run(app, line);
     add_attack(app, line);
+    add_token(app, line);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

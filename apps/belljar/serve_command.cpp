@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 
 #include "access/gate.h"
 #include "access/token_store.h"
 #include "api/routes.h"
+#include "authorization.h"
 #include "commands.h"
+#include "data_place.h"
 #include "mcp/server.h"
 #include "runtime.h"
 #include "storage/data_directory.h"
@@ -30,25 +31,6 @@ struct TokenText {
     std::string paste{};
     std::string note{};
 };
-
-std::string choose_data_directory(const config::Settings& settings) {
-    if (!settings.server.data_dir.empty()) {
-        return settings.server.data_dir;
-    }
-    if (::geteuid() == 0) {
-        return "/var/lib/belljar";
-    }
-    const char* data_home = std::getenv("XDG_DATA_HOME");
-    const char* home = std::getenv("HOME");
-    return data_home != nullptr ? fmt::format("{}/belljar", data_home)
-                                : fmt::format("{}/.local/share/belljar", home ? home : "");
-}
-
-engine::Callers callers_of(const config::Settings& settings) {
-    const bool named =
-        settings.auth.mode == config::AuthMode::Token && !settings.auth.tokens.empty();
-    return named ? engine::Callers::Several : engine::Callers::One;
-}
 
 std::vector<access::NamedToken> named_tokens(const config::Settings& settings) {
     std::vector<access::NamedToken> tokens;
@@ -148,7 +130,7 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
 // Everything the HTTP service consists of, wired from the outside in.
 struct Service {
     Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
-            const config::Settings& settings, std::string token,
+            const config::Settings& settings, access::Gate gate,
             const storage::OutputStore& outputs)
         : mcp(runtime.io().get_executor(), runtime.engine(),
               {.identity = {.version = BELLJAR_VERSION},
@@ -157,10 +139,7 @@ struct Service {
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
               &runtime.engine().feed()),
-          router(access::Gate({.token = std::move(token),
-                               .named_tokens = named_tokens(settings),
-                               .allowed_hosts = allowed_hosts(settings)}),
-                 mcp, routes),
+          router(std::move(gate), mcp, routes),
           http(
               std::move(acceptor),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -179,9 +158,11 @@ struct Service {
 };
 
 Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
+                                       Authorization* authorization,
                                        std::function<void()> greeting) {
     runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
+    co_await authorization->begin(&runtime->tasks());
     greeting();
     co_await service->http.run();
     const TimePoint deadline = Clock::now() + kFarewellTime;
@@ -218,12 +199,14 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                                        .space = settings.files.output_space}));
     BJ_TRY(const std::unique_ptr<storage::SessionRegister> sessions,
            storage::SessionRegister::open(directory.fd()));
+    BJ_TRY(const Fd token_folder, access::open_token_folder(directory.fd()));
+    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
                                         .uri_before = public_base(settings) + "/v1/runs/",
                                         .uri_after = "/output"},
-                            .callers = callers_of(settings),
+                            .callers = callers,
                             .pool = pool_bounds(settings.pool),
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
@@ -238,13 +221,25 @@ Result<void> try_serve(const config::Loaded& loaded) {
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
         BJ_TRY_VOID(outputs->give_to(account.user, account.group));
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
+        BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());
-    Service service(*runtime, std::move(acceptor), settings, token.token, *outputs);
-    return runtime->run(serve_until_stopped(runtime.get(), &service,
+    BJ_TRY(const std::unique_ptr<Authorization> authorization,
+           Authorization::create(settings, {.base_url = url,
+                                            .token_folder = token_folder,
+                                            .executor = runtime->io().get_executor(),
+                                            .log = runtime->log()}));
+    Service service(
+        *runtime, std::move(acceptor), settings,
+        access::Gate(authorization->gate_options({.token = token.token,
+                                                  .named_tokens = named_tokens(settings),
+                                                  .allowed_hosts = allowed_hosts(settings)})),
+        *outputs);
+    return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
                                             [&] { greet(url, token, runtime->isolation()); }),
-                        [&service] {
+                        [&] {
+                            authorization->stop();
                             service.mcp.stop();
                             service.http.stop();
                         });

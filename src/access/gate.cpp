@@ -1,12 +1,13 @@
 #include "access/gate.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json/object.hpp>
+#include <iterator>
 
+#include "access/cross_origin.h"
 #include "base/ascii.h"
 #include "base/id.h"
 #include "base/json.h"
@@ -116,30 +117,110 @@ std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const 
     return std::nullopt;
 }
 
-std::optional<HttpResponse> Gate::check_token(const HttpRequest& request) const {
-    if (options_.token.empty()) {
-        return std::nullopt;
+std::optional<HttpResponse> Gate::check(const HttpRequest& request, Door door) const {
+    if (std::optional<HttpResponse> refusal = check_names(request)) {
+        return refusal;
     }
-    const std::optional<std::string> header = request.header("Authorization");
-    const std::optional<std::string> given = bearer_token(header.value_or(""));
-    std::string_view problem = "the token is not valid";
-    if (!header) {
-        problem = "a token is needed: send the header \"Authorization: Bearer TOKEN\"";
-    } else if (!given) {
-        problem = "the Authorization header must have the form \"Bearer TOKEN\"";
-    } else if (find_token(*given) != nullptr) {
-        return std::nullopt;
+    if (std::optional<HttpResponse> answer = answer_preflight(request)) {
+        return answer;
     }
-    HttpResponse refusal = make_refusal(401, problem);
-    refusal.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"belljar\"");
-    return refusal;
+    std::optional<HttpResponse> answer = answer_discovery(request);
+    if (!answer && door == Door::Guarded) {
+        answer = check_token(request);
+    }
+    if (answer) {
+        std::ranges::move(cross_origin_headers(request), std::back_inserter(answer->headers));
+    }
+    return answer;
 }
 
-std::string Gate::principal_of(const HttpRequest& request) const {
-    const std::optional<std::string> given =
-        bearer_token(request.header("Authorization").value_or(""));
-    const NamedToken* found = given && !options_.token.empty() ? find_token(*given) : nullptr;
-    return found != nullptr ? found->principal : "";
+std::optional<HttpResponse> Gate::admit(HttpRequest& request, Door door) const {
+    if (std::optional<HttpResponse> answer = check(request, door)) {
+        return answer;
+    }
+    request.rights = {};
+    if (door == Door::Guarded) {
+        std::expected<Caller, HttpResponse> caller = identify(request);
+        if (!caller) {
+            return std::move(caller.error());
+        }
+        request.principal = std::move(caller->principal);
+        request.rights = caller->rights;
+        request.tool_sets = std::move(caller->tool_sets);
+    }
+    request.resource_metadata = options_.resource.metadata_url;
+    if (request.stream) {
+        request.stream->add_headers(cross_origin_headers(request));
+    }
+    return std::nullopt;
+}
+
+std::optional<HttpResponse> Gate::check_token(const HttpRequest& request) const {
+    std::expected<Caller, HttpResponse> caller = identify(request);
+    return caller ? std::nullopt : std::optional(std::move(caller.error()));
+}
+
+std::expected<Caller, HttpResponse> Gate::identify(const HttpRequest& request) const {
+    if (options_.token.empty()) {
+        return Caller{};
+    }
+    const std::string& metadata = options_.resource.metadata_url;
+    const std::optional<std::string> header = request.header("Authorization");
+    if (!header) {
+        return std::unexpected(ask_for_token(
+            metadata, "a token is needed: send the header \"Authorization: Bearer TOKEN\""));
+    }
+    const std::optional<std::string> given = bearer_token(*header);
+    if (!given) {
+        return std::unexpected(ask_for_token(
+            metadata, "the Authorization header must have the form \"Bearer TOKEN\""));
+    }
+    Result<Caller> caller = find_caller(*given);
+    if (caller) {
+        return std::move(*caller);
+    }
+    if (caller.error().code == ErrorCode::Unavailable) {
+        HttpResponse later = make_refusal(503, caller.error().message);
+        later.headers.emplace_back("Retry-After", "1");
+        return std::unexpected(std::move(later));
+    }
+    return std::unexpected(refuse_token(metadata, caller.error().message));
+}
+
+Result<Caller> Gate::find_caller(std::string_view given) const {
+    const std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
+    if (const NamedToken* found = find_token(given)) {
+        return Caller{.principal = found->principal, .proof = Proof::Token};
+    }
+    if (options_.stored_tokens != nullptr) {
+        Result<Caller> caller =
+            options_.stored_tokens->find(given, std::chrono::floor<std::chrono::seconds>(now));
+        if (caller || caller.error().code != ErrorCode::NotFound) {
+            return caller;
+        }
+    }
+    if (options_.access_tokens != nullptr && looks_like_access_token(given)) {
+        return options_.access_tokens->check(given, now);
+    }
+    return fail(ErrorCode::Unauthenticated, "the token is not valid");
+}
+
+std::optional<HttpResponse> Gate::answer_discovery(const HttpRequest& request) const {
+    constexpr std::string_view kDocument = "/.well-known/oauth-protected-resource";
+    if (!request.path.starts_with("/.well-known/") && request.path != "/register") {
+        return std::nullopt;
+    }
+    const bool described =
+        request.path == kDocument || request.path == std::string(kDocument) + "/mcp";
+    if (options_.access_tokens == nullptr || !described) {
+        return make_refusal(404, "nothing is here; this server gives out no tokens");
+    }
+    if (request.method != "GET" && request.method != "HEAD") {
+        HttpResponse refusal = make_refusal(405, "this path does not take that method");
+        refusal.headers.emplace_back("Allow", "GET, HEAD");
+        return refusal;
+    }
+    return describe_resource(options_.resource);
 }
 
 // Looks at every token, so that the time tells nothing of where the right one stands.

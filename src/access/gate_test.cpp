@@ -201,8 +201,10 @@ TEST(GateToken, TellsWhoseItIs) {
                                         {.principal = "ada", .token = "bj_ada_next"}}});
     const auto principal_of = [&](const std::string& token) {
         const HttpRequest request = request_with({{"Authorization", "Bearer " + token}});
-        EXPECT_FALSE(shared.check_token(request)) << token;
-        return shared.principal_of(request);
+        const std::expected<Caller, HttpResponse> caller = shared.identify(request);
+        EXPECT_TRUE(caller) << token;
+        EXPECT_EQ(caller->rights, Rights::all());
+        return caller->principal;
     };
     EXPECT_EQ(principal_of("bj_main"), "");
     EXPECT_EQ(principal_of("bj_ada"), "ada");
@@ -219,9 +221,64 @@ TEST(GateToken, IsNotAskedForIfThereIsNone) {
     const Gate open({});
     EXPECT_FALSE(open.check_token(request_with({})));
     EXPECT_FALSE(open.check_token(request_with({{"Authorization", "Bearer anything"}})));
-    EXPECT_EQ(open.principal_of(request_with({{"Authorization", "Bearer "}})), "");
+    EXPECT_EQ(open.identify(request_with({{"Authorization", "Bearer "}}))->principal, "");
     EXPECT_TRUE(open.check_names(request_with({{"Host", "evil.example"}})))
         << "names are checked all the same";
+}
+
+HttpRequest local_request(std::string method, std::string path, Headers headers = {}) {
+    headers.emplace("Host", "localhost:8080");
+    return {.method = std::move(method), .path = std::move(path), .headers = std::move(headers)};
+}
+
+TEST(GateDoors, AnOpenOneAsksForNoToken) {
+    HttpRequest request = local_request("GET", "/health");
+    EXPECT_FALSE(gate().check(request, Gate::Door::Open));
+    EXPECT_EQ(gate().check(request, Gate::Door::Guarded)->status, 401U);
+    EXPECT_FALSE(gate().admit(request, Gate::Door::Open));
+    EXPECT_TRUE(request.rights.empty()) << "nobody has been identified";
+    request.headers.emplace("Authorization", "Bearer " + std::string(kToken));
+    EXPECT_FALSE(gate().admit(request, Gate::Door::Guarded));
+    EXPECT_EQ(request.rights, Rights::all());
+}
+
+TEST(GateDoors, ATokenInTheQueryIsNone) {
+    HttpRequest request = local_request("GET", "/v1/runners");
+    for (const std::string_view name : {"token", "access_token", "api_key"}) {
+        request.query = std::string(name) + "=" + std::string(kToken);
+        EXPECT_EQ(gate().check(request, Gate::Door::Guarded)->status, 401U) << name;
+    }
+}
+
+TEST(GateDiscovery, ThereIsNothingToDiscoverWithoutAnAuthorizationServer) {
+    for (const std::string& path :
+         {"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
+          "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration",
+          "/register"}) {
+        const std::optional<HttpResponse> answer =
+            gate().check(local_request("GET", path), Gate::Door::Guarded);
+        ASSERT_TRUE(answer) << path;
+        EXPECT_EQ(answer->status, 404U) << path;
+    }
+    EXPECT_EQ(gate().check(local_request("GET", "/registers"), Gate::Door::Guarded)->status, 401U);
+}
+
+TEST(GatePages, AnAllowedOneIsAnsweredSoThatItCanRead) {
+    const Headers page{{"Origin", "http://localhost:3000"}};
+    const HttpResponse refusal =
+        gate().check(local_request("GET", "/mcp", page), Gate::Door::Guarded).value();
+    EXPECT_EQ(refusal.status, 401U);
+    EXPECT_EQ(refusal.headers.at(1).first, "Access-Control-Allow-Origin");
+    Headers question = page;
+    question.emplace("Access-Control-Request-Method", "POST");
+    EXPECT_EQ(gate().check(local_request("OPTIONS", "/mcp", question), Gate::Door::Guarded)->status,
+              204U);
+    question.erase("Origin");
+    question.emplace("Origin", "http://evil.example");
+    const HttpResponse foreign =
+        gate().check(local_request("OPTIONS", "/mcp", question), Gate::Door::Guarded).value();
+    EXPECT_EQ(foreign.status, 403U);
+    EXPECT_TRUE(foreign.headers.empty());
 }
 
 TEST(MakeRefusal, IsAlwaysValidJson) {

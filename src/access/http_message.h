@@ -27,6 +27,7 @@ struct HttpRequest {
     std::string principal{};  // whose token it shows; empty: the one without a name
     Rights rights = Rights::all();
     std::vector<std::string> tool_sets{};  // of the caller
+    std::string resource_metadata{};       // where it learns who gives out tokens; empty: nowhere
     std::string method{};
     std::string path{};   // without the query, as sent (not decoded)
     std::string query{};  // without the question mark

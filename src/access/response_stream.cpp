@@ -7,6 +7,7 @@ namespace belljar::access {
 void ResponseStream::open(StreamHead head) {
     BJ_ASSERT(!open_);
     head_ = std::move(head);
+    head_.headers.insert(head_.headers.end(), headers_.begin(), headers_.end());
     open_ = true;
     if (reader_) {
         reader_->on_open();

@@ -37,6 +37,10 @@ class ResponseStream {
 
     explicit ResponseStream(Reader reader) : reader_(std::move(reader)) {}
 
+    // Headers that the answer carries besides those of its head, if it becomes a stream.
+    void add_headers(std::vector<std::pair<std::string, std::string>> headers) {
+        headers_ = std::move(headers);
+    }
     // From now on the answer is a stream, and what the handler returns is not sent.
     void open(StreamHead head);
     [[nodiscard]] bool is_open() const { return open_; }
@@ -60,6 +64,7 @@ class ResponseStream {
 
     std::optional<Reader> reader_;
     StreamHead head_;
+    std::vector<std::pair<std::string, std::string>> headers_;
     std::string queue_;
     std::uint64_t taken_ = 0;
     bool open_ = false;

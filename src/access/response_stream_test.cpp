@@ -26,6 +26,14 @@ TEST_F(ResponseStreamTest, GivesWhatWasPutIn) {
     EXPECT_EQ(stream.taken(), 2U);
 }
 
+TEST_F(ResponseStreamTest, CarriesTheHeadersOfItsConnection) {
+    stream.add_headers({{"Vary", "Origin"}});
+    stream.open({.headers = {{"X-Accel-Buffering", "no"}}});
+    const std::vector<std::pair<std::string, std::string>> expected{{"X-Accel-Buffering", "no"},
+                                                                    {"Vary", "Origin"}};
+    EXPECT_EQ(stream.head().headers, expected);
+}
+
 TEST_F(ResponseStreamTest, LeavesOutWhatDoesNotFitUntilHalfIsFree) {
     stream.open({});
     const std::string piece(1024, 'x');

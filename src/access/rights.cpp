@@ -100,4 +100,12 @@ bool is_tool_set_name(std::string_view name) {
     return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, fits);
 }
 
+void add_role(Caller& caller, std::string_view role) {
+    if (const std::optional<Rights> rights = rights_of_role(role)) {
+        caller.rights.add(*rights);
+    } else if (is_tool_set_name(role)) {
+        caller.tool_sets.emplace_back(role);
+    }
+}
+
 }  // namespace belljar::access

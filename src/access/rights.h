@@ -90,4 +90,7 @@ struct Caller {
     std::optional<std::chrono::system_clock::time_point> expires{};
 };
 
+// Gives the caller what the role may do, or the tool set of that name. Other words give nothing.
+void add_role(Caller& caller, std::string_view role);
+
 }  // namespace belljar::access

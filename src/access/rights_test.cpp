@@ -65,6 +65,16 @@ TEST(Roles, AreFour) {
     }
 }
 
+TEST(Roles, AddUp) {
+    Caller caller{.rights = {}};
+    for (const std::string_view role : {"user", "auditor", "log-analysis", "no role", ""}) {
+        add_role(caller, role);
+    }
+    EXPECT_TRUE(allows(caller.rights, Rights{Right::RunExec, Right::AuditRead}));
+    EXPECT_FALSE(allows(caller.rights, Right::Operate));
+    EXPECT_EQ(caller.tool_sets, std::vector<std::string>{"log-analysis"});
+}
+
 TEST(ToolSets, HavePlainNames) {
     EXPECT_TRUE(is_tool_set_name("log-analysis"));
     EXPECT_TRUE(is_tool_set_name(std::string(64, 'a')));

@@ -2,9 +2,11 @@
 
 #include <boost/json/object.hpp>
 
+#include "access/challenge.h"
 #include "access/event_stream.h"
 #include "access/gate.h"
 #include "api/metrics.h"
+#include "api/needed_rights.h"
 #include "api/refusals.h"
 #include "api/run_events.h"
 #include "base/json.h"
@@ -71,6 +73,10 @@ bool Routes::is_public(const HttpRequest& request) {
 }
 
 Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {
+    if (const access::Rights needed = needed_rights(request);
+        !access::allows(request.rights, needed)) {
+        co_return access::insufficient_scope(request, needed);
+    }
     if (request.path == "/health") {
         co_return is_reading(request) ? health() : refuse_method("GET, HEAD");
     }
@@ -117,6 +123,10 @@ Task<HttpResponse> Routes::execute(HttpRequest request, engine::CancellationPtr 
     Result<execution::RunRequest> run = read_run(request.body);
     if (!run) {
         co_return refuse(run.error());
+    }
+    const access::Rights for_sessions{access::Right::RunExec, access::Right::Sessions};
+    if ((run->session || run->session_id) && !access::allows(request.rights, for_sessions)) {
+        co_return access::insufficient_scope(request, for_sessions);
     }
     run->principal = std::move(request.principal);
     if (request.path == "/v1/runs" && request.stream && access::wants_events(request)) {

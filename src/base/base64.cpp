@@ -1,5 +1,6 @@
 #include "base/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -71,6 +72,17 @@ std::string encode_base64(std::string_view data) {
         text += '=';
     }
     return text;
+}
+
+Result<std::string> decode_base64url(std::string_view text) {
+    if (text.find_first_of("+/=") != std::string_view::npos || text.size() % 4 == 1) {
+        return fail(ErrorCode::InvalidArgument, "not valid base64url");
+    }
+    std::string standard(text);
+    std::ranges::replace(standard, '-', '+');
+    std::ranges::replace(standard, '_', '/');
+    standard.append((4 - standard.size() % 4) % 4, '=');
+    return decode_base64(standard);
 }
 
 }  // namespace belljar

@@ -56,5 +56,17 @@ TEST(DecodeBase64, RefusesBitsThatNoEncoderWrites) {
     EXPECT_TRUE(decode_base64("/w=="));
 }
 
+TEST(Base64Url, HasItsOwnAlphabetAndNoPadding) {
+    EXPECT_EQ(decode_base64url("").value(), "");
+    EXPECT_EQ(decode_base64url("Zg").value(), "f");
+    EXPECT_EQ(decode_base64url("Zm8").value(), "fo");
+    EXPECT_EQ(decode_base64url("Zm9v").value(), "foo");
+    EXPECT_EQ(decode_base64url("-_-_").value(), "\xFB\xFF\xBF");
+    for (const std::string_view text :
+         {"Z", "Zg==", "Zm8=", "+/+/", "Zh", "Zm9v Zm9v", "Zm9v\n", "Z!", "\xC3\xA4"}) {
+        EXPECT_FALSE(decode_base64url(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace belljar

@@ -28,8 +28,8 @@ inline constexpr std::array<Choice<Switch>, 8> kSwitchChoices{{{"false", Switch:
                                                                {"yes", Switch::On},
                                                                {"0", Switch::Off},
                                                                {"1", Switch::On}}};
-inline constexpr std::array<Choice<AuthMode>, 2> kAuthModeChoices{
-    {{"token", AuthMode::Token}, {"none", AuthMode::None}}};
+inline constexpr std::array<Choice<AuthMode>, 3> kAuthModeChoices{
+    {{"token", AuthMode::Token}, {"none", AuthMode::None}, {"oauth", AuthMode::OAuth}}};
 inline constexpr std::array<Choice<IsolationFloor>, 3> kIsolationFloorChoices{
     {{"full", IsolationFloor::Full},
      {"standard", IsolationFloor::Standard},

@@ -50,6 +50,21 @@ void check_user_ids(Draft& draft) {
     }
 }
 
+void check_oauth(Draft& draft) {
+    const AuthSettings& auth = draft.settings().auth;
+    if (auth.mode != AuthMode::OAuth) {
+        return;
+    }
+    const std::string mode = draft.describe(*find_key("auth.mode"));
+    if (auth.issuer.empty()) {
+        draft.add_problem(fmt::format("{} but auth.issuer is empty; name the issuer", mode));
+    }
+    if (auth.jwks_url.empty() == auth.jwks_path.empty()) {
+        draft.add_problem(
+            fmt::format("{}; set one of auth.jwks_url and auth.jwks_path, not both", mode));
+    }
+}
+
 }  // namespace
 
 void resolve_contradictions(Draft& draft) {
@@ -63,6 +78,7 @@ void resolve_contradictions(Draft& draft) {
         draft, {.value = "limits.queued_runs_per_principal", .maximum = "limits.queued_runs"});
     keep_below<std::uint32_t>(draft, {.value = "pool.ready", .maximum = "pool.most"});
     check_user_ids(draft);
+    check_oauth(draft);
 }
 
 }  // namespace belljar::config

@@ -136,7 +136,7 @@ TEST(ConfigLoad, ReportsAllProblemsInTheOrderOfTheirLines) {
     const std::string message = refusal(inputs);
     EXPECT_EQ(message,
               "belljar.toml:2: policy.network: found 3; expected true or false\n"
-              "belljar.toml:4: auth.mode: found \"maybe\"; expected one of: token, none\n"
+              "belljar.toml:4: auth.mode: found \"maybe\"; expected one of: token, none, oauth\n"
               "environment BELLJAR_LOG_LEVEL: log.level: found \"loud\"; expected one of: debug, "
               "info, warning, error, warn\n"
               "flag --listen: server.listen: found \"here\"; expected an address such as "
@@ -256,6 +256,19 @@ TEST(ConfigLoad, RefusesUserIdsBeyondTheLast) {
     EXPECT_TRUE(mentions(refusal(file("isolation.uid_base = 4294967294\nisolation.uid_count = 2")),
                          "beyond the last user id, 4294967294"));
     EXPECT_EQ(refusal(file("isolation.uid_base = 4294967294\nisolation.uid_count = 1")), "");
+}
+
+TEST(ConfigLoad, OAuthNeedsAnIssuerAndItsKeys) {
+    const std::string issuer = "[auth]\nmode = \"oauth\"\nissuer = \"https://login.example\"\n";
+    const std::string url = "jwks_url = \"https://login.example/keys\"\n";
+    const std::string path = "jwks_path = \"/etc/belljar/keys.json\"\n";
+    EXPECT_EQ(refusal(file(issuer + url)), "");
+    EXPECT_EQ(refusal(file(issuer + path)), "");
+    EXPECT_TRUE(mentions(refusal(file(issuer)), "auth.jwks_url and auth.jwks_path"));
+    EXPECT_TRUE(mentions(refusal(file(issuer + url + path)), "not both"));
+    EXPECT_TRUE(mentions(refusal(file("[auth]\nmode = \"oauth\"\n" + url)), "auth.issuer"));
+    EXPECT_TRUE(mentions(refusal(file(issuer + url + "algorithms = [\"HS256\"]\n")), "HS256"));
+    EXPECT_TRUE(mentions(refusal(file(issuer + url + "algorithms = [\"none\"]\n")), "RS256"));
 }
 
 }  // namespace

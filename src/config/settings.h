@@ -14,7 +14,8 @@ namespace belljar::config {
 
 enum class Switch { Off, On };
 
-enum class AuthMode { Token, None };
+// OAuth takes access tokens besides those of Token.
+enum class AuthMode { Token, None, OAuth };
 
 // The weakest isolation under which a run may start, in rising order.
 enum class IsolationFloor { Basic, Standard, Full };
@@ -36,6 +37,13 @@ struct AuthSettings {
     AuthMode mode = AuthMode::Token;
     std::string token{};                // empty: the program makes one
     std::vector<std::string> tokens{};  // of further callers, each as name:token
+    std::string issuer{};
+    std::string audience{};  // empty: the address of the MCP endpoint
+    std::string jwks_url{};
+    std::string jwks_path{};
+    std::vector<std::string> algorithms{};  // empty: all that are understood
+    std::string scopes_claim = "scope";
+    std::string roles_claim{};
 
     bool operator==(const AuthSettings&) const = default;
 };

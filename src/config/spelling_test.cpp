@@ -29,7 +29,9 @@ TEST(ConfigSpelling, FindsAKeyInAnotherSection) {
 
 TEST(ConfigSpelling, ListsWhatThereIsWithoutASuggestion) {
     EXPECT_EQ(unknown_key("auth.xyzzyxyzzy"),
-              "unknown key \"auth.xyzzyxyzzy\". Keys in [auth]: mode, token, tokens");
+              "unknown key \"auth.xyzzyxyzzy\". Keys in [auth]: mode, token, tokens, issuer, "
+              "audience, jwks_url, "
+              "jwks_path, algorithms, scopes_claim, roles_claim");
     EXPECT_EQ(unknown_section("xyzzyxyzzy"),
               "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, tools, limits, "
               "pool, sessions, policy, packages, isolation, runners, audit, log");

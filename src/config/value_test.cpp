@@ -67,7 +67,7 @@ TEST(ConfigValue, SaysWhatWasFoundAndWhatIsAllowed) {
     EXPECT_EQ(refusal("limits.processes", {.kind = Kind::Integer, .text = "0"}),
               "found 0; expected a whole number, from 1 to 32768");
     EXPECT_EQ(refusal("auth.mode", {.text = "maybe"}),
-              "found \"maybe\"; expected one of: token, none");
+              "found \"maybe\"; expected one of: token, none, oauth");
     EXPECT_EQ(refusal("policy.network", {.text = "maybe"}),
               "found \"maybe\"; expected true or false");
     EXPECT_EQ(refusal("isolation.require", {.kind = Kind::Table, .text = "a table"}),

@@ -1,5 +1,10 @@
 #include "transport/http_router.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "access/cross_origin.h"
+
 namespace belljar::transport {
 namespace {
 
@@ -12,20 +17,27 @@ bool is_endpoint(const HttpRequest& request) {
     return request.path == "/mcp" || request.path == "/mcp/v1" || (request.path == "/" && posted);
 }
 
+access::Gate::Door door_of(const HttpRequest& request) {
+    return api::Routes::is_public(request) ? access::Gate::Door::Open : access::Gate::Door::Guarded;
+}
+
 }  // namespace
 
 std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) const {
-    if (std::optional<HttpResponse> refusal = gate_.check_names(request)) {
-        return refusal;
-    }
-    return api::Routes::is_public(request) ? std::nullopt : gate_.check_token(request);
+    return gate_.check(request, door_of(request));
 }
 
 Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
-    if (std::optional<HttpResponse> refusal = check(request)) {
-        co_return std::move(*refusal);
+    if (std::optional<HttpResponse> answer = gate_.admit(request, door_of(request))) {
+        co_return std::move(*answer);
     }
-    request.principal = gate_.principal_of(request);
+    auto page_headers = access::cross_origin_headers(request);
+    HttpResponse response = co_await route(std::move(request), std::move(cancellation));
+    std::ranges::move(page_headers, std::back_inserter(response.headers));
+    co_return response;
+}
+
+Task<HttpResponse> HttpRouter::route(HttpRequest request, engine::CancellationPtr cancellation) {
     if (is_endpoint(request)) {
         HttpResponse response = co_await mcp_.handle(std::move(request), std::move(cancellation));
         co_return response;

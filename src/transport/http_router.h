@@ -26,6 +26,9 @@ class HttpRouter {
                                       engine::CancellationPtr cancellation);
 
    private:
+    Task<access::HttpResponse> route(access::HttpRequest request,
+                                     engine::CancellationPtr cancellation);
+
     access::Gate gate_;
     mcp::Server& mcp_;
     api::Routes& routes_;

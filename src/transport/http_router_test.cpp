@@ -142,5 +142,18 @@ TEST_F(HttpRouterTest, AWrongTokenIsRefusedBeforeTheBodyIsLookedAt) {
     EXPECT_EQ(answer("POST", "/mcp", headers, "not JSON").status, 401U);
 }
 
+TEST_F(HttpRouterTest, PagesThatMayAskCanReadTheAnswer) {
+    Headers headers = good_headers();
+    headers.emplace("Origin", "http://localhost:3000");
+    const HttpResponse response = answer("GET", "/v1/runners", headers);
+    EXPECT_EQ(response.status, 200U);
+    const std::pair<std::string, std::string> allowed{"Access-Control-Allow-Origin",
+                                                      "http://localhost:3000"};
+    EXPECT_NE(std::ranges::find(response.headers, allowed), response.headers.end());
+    headers.emplace("Access-Control-Request-Method", "POST");
+    headers.erase("Authorization");
+    EXPECT_EQ(answer("OPTIONS", "/mcp", headers).status, 204U);
+}
+
 }  // namespace
 }  // namespace belljar::transport

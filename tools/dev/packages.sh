@@ -10,13 +10,14 @@ packages_of() {
     esac
     case $1 in
         build)
-            echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev libssl-dev" \
-                "libtomlplusplus-dev libgtest-dev python3 libpython3-dev curl $(node_packages)"
+            echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
+                "libtomlplusplus-dev libgtest-dev libssl-dev libcjose-dev python3 libpython3-dev" \
+                "curl $(node_packages)"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
                 "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
-                "gcc g++ perl ruby lua5.4 php-cli mawk" \
+                "gcc g++ perl ruby lua5.4 php-cli mawk python3-jwt python3-cryptography" \
                 "$(node_packages)"
             ;;
         # What guests find for work with data, and fonts for what they draw. On Debian 12 scipy's
