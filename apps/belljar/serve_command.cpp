@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 
 #include "access/gate.h"
 #include "access/token_store.h"
 #include "api/routes.h"
 #include "commands.h"
+#include "local_conversations.h"
 #include "mcp/server.h"
 #include "runtime.h"
 #include "storage/data_directory.h"
@@ -30,19 +30,6 @@ struct TokenText {
     std::string paste{};
     std::string note{};
 };
-
-std::string choose_data_directory(const config::Settings& settings) {
-    if (!settings.server.data_dir.empty()) {
-        return settings.server.data_dir;
-    }
-    if (::geteuid() == 0) {
-        return "/var/lib/belljar";
-    }
-    const char* data_home = std::getenv("XDG_DATA_HOME");
-    const char* home = std::getenv("HOME");
-    return data_home != nullptr ? fmt::format("{}/belljar", data_home)
-                                : fmt::format("{}/.local/share/belljar", home ? home : "");
-}
 
 engine::Callers callers_of(const config::Settings& settings) {
     const bool named =
@@ -212,6 +199,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                                        .space = settings.files.output_space}));
     BJ_TRY(const std::unique_ptr<storage::SessionRegister> sessions,
            storage::SessionRegister::open(directory.fd()));
+    BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
+           storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -221,7 +210,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
                             .pool = pool_bounds(settings.pool),
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
-                            .session_register = sessions.get()}));
+                            .session_register = sessions.get(),
+                            .conversations = conversations.get()}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
@@ -232,6 +222,7 @@ Result<void> try_serve(const config::Loaded& loaded) {
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
         BJ_TRY_VOID(outputs->give_to(account.user, account.group));
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
+        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());

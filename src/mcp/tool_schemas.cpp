@@ -121,6 +121,7 @@ constexpr std::string_view kExecuteCodeOutput = R"({
         "type": "object",
         "properties": {
           "name": {"type": "string"},
+          "change": {"type": "string", "enum": ["created", "changed", "deleted"]},
           "size": {"type": "integer"},
           "mime": {"type": "string"},
           "sha256": {"type": "string"},
