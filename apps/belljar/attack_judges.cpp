@@ -146,10 +146,15 @@ std::string judge_returned_files(const Trial& trial) {
 
 std::string judge_conversation(const Trial& trial) {
     (void)trial;
-    for (const char* name : {"conversation_id", "conversationId", "session_id"}) {
-        for (const char* place : {"../..", "..", "/etc", "a/../../b"}) {
-            if (!is_refused({{name, place}})) {
-                return fmt::format("a request with {} \"{}\" is accepted", name, place);
+    for (const char* place : {"../..", "..", "/etc", "a/../../b"}) {
+        if (!is_refused({{"session_id", place}})) {
+            return fmt::format("a request with session_id \"{}\" is accepted", place);
+        }
+        // Any text may name a conversation; what is made of it is a hash.
+        for (const char* name : {"conversation_id", "conversationId"}) {
+            const auto request = engine::parse_run_arguments({{"code", ""}, {name, place}});
+            if (request && request->conversation_id != place) {
+                return fmt::format("{} \"{}\" becomes another name", name, place);
             }
         }
     }

@@ -28,6 +28,7 @@ struct RunOptions {
     std::optional<std::string> cpu{};
     std::optional<std::string> processes{};
     std::optional<std::string> max_output{};
+    std::optional<std::string> conversation{};
     OutputForm form = OutputForm::Text;
     std::vector<std::string> arguments{};
 };

@@ -33,6 +33,7 @@ struct CommandLine {
     std::string run_cpu;
     std::string run_processes;
     std::string run_max_output;
+    std::string run_conversation;
     AttackOptions attack;
     TokenOptions token;
     bool token_from_input = false;
@@ -41,8 +42,9 @@ struct CommandLine {
     bool json = false;
 };
 
-constexpr std::array<std::string_view, 7> kOptionsWithValue{
-    "--language", "--timeout", "--memory", "--cpu", "--processes", "--max-output", "--config"};
+constexpr std::array<std::string_view, 8> kOptionsWithValue{
+    "--language",  "--timeout",    "--memory",       "--cpu",
+    "--processes", "--max-output", "--conversation", "--config"};
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -130,6 +132,8 @@ void add_run(CLI::App& app, CommandLine& line) {
     run->add_option("--processes", line.run_processes, "Processes and threads at once (64)");
     run->add_option("--max-output", line.run_max_output,
                     "Of each stream in the result of --json, such as 64k (1m)");
+    run->add_option("--conversation", line.run_conversation,
+                    "Whose files are in /workspace and outlive the run");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
     run->footer(
         "After FILE, the first word that is not an option above begins the program's own "
@@ -246,6 +250,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
         line.run.cpu = if_given(line.run_cpu);
         line.run.processes = if_given(line.run_processes);
         line.run.max_output = if_given(line.run_max_output);
+        line.run.conversation = if_given(line.run_conversation);
         return belljar::apps::run_program(*loaded, line.run);
     }
     fmt::print("{}", belljar::config::render(*loaded));

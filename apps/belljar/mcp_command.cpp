@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "local_conversations.h"
 #include "mcp/connection.h"
 #include "mcp/server.h"
 #include "runtime.h"
@@ -90,15 +91,25 @@ class Keeping {
 
 Result<void> try_speak(const config::Settings& settings) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
+    // Without a place for files everything else works just the same.
+    const Result<LocalConversations> conversations = LocalConversations::open(settings);
     BJ_TRY(const std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = keeping.place(),
                             .pool = pool_bounds(settings.pool),
                             .zygotes = engine::Zygotes::Lifetime{},
-                            .sessions = session_bounds(settings)}));
+                            .sessions = session_bounds(settings),
+                            .conversations = conversations ? conversations->store() : nullptr}));
+    if (!conversations) {
+        runtime->log().warning("files of conversations are not kept",
+                               {{"reason", conversations.error().describe()}});
+    }
     if (::geteuid() == 0) {
         BJ_TRY(const auto account, runtime->account());
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));
+        if (conversations) {
+            BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        }
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     mcp::Server server(runtime->io().get_executor(), runtime->engine(),

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "commands.h"
 #include "config/duration.h"
+#include "local_conversations.h"
 #include "outcome/result_json.h"
 #include "runtime.h"
 
@@ -91,6 +92,10 @@ Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& 
     if (options.max_output) {
         BJ_TRY(request.output, named("--max-output", parse_bytes(*options.max_output)));
     }
+    if (options.conversation) {
+        BJ_TRY_VOID(named("--conversation", storage::check_conversation_id(*options.conversation)));
+        request.conversation_id = options.conversation;
+    }
     return request;
 }
 
@@ -149,6 +154,24 @@ void explain(const RunResult& result) {
     }
 }
 
+// As the user that the program's files belong to; with those of a conversation if one is named.
+Result<std::unique_ptr<Runtime>> get_ready(const config::Settings& settings, LogLevel level,
+                                           const RunOptions& options,
+                                           std::optional<LocalConversations>& conversations) {
+    if (options.conversation) {
+        BJ_TRY(conversations, LocalConversations::open(settings));
+    }
+    BJ_TRY(std::unique_ptr<Runtime> runtime,
+           Runtime::create(settings, level,
+                           {.conversations = conversations ? conversations->store() : nullptr}));
+    if (conversations && ::geteuid() == 0) {
+        BJ_TRY(const access::Account account, runtime->account());
+        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+    }
+    BJ_TRY_VOID(runtime->drop_privileges());
+    return runtime;
+}
+
 Task<Result<void>> run_once(Runtime* runtime, RunRequest request,
                             engine::CancellationPtr cancellation, engine::LiveStreams live,
                             std::optional<RunResult>* kept) {
@@ -169,13 +192,11 @@ int run_program(const config::Loaded& loaded, const RunOptions& options) {
     // A person at a terminal wants the program's output, not our log.
     const bool chosen = loaded.origin_of("log.level").source != config::Origin::Source::Default;
     const LogLevel level = chosen ? loaded.settings.log.level : LogLevel::Error;
-    Result<std::unique_ptr<Runtime>> runtime = Runtime::create(loaded.settings, level);
+    std::optional<LocalConversations> conversations;
+    Result<std::unique_ptr<Runtime>> runtime =
+        get_ready(loaded.settings, level, options, conversations);
     if (!runtime) {
         complain(runtime.error());
-        return kExitFault;
-    }
-    if (const Result<void> dropped = (*runtime)->drop_privileges(); !dropped) {
-        complain(dropped.error());
         return kExitFault;
     }
     std::optional<RunResult> result;

@@ -167,6 +167,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .outputs = std::move(parts.outputs),
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
+                                  .conversations = parts.conversations,
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},

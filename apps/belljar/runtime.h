@@ -25,6 +25,7 @@ struct ServiceParts {
     std::optional<engine::Zygotes::Lifetime> zygotes{};
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
+    storage::ConversationStore* conversations = nullptr;
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(

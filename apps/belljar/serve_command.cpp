@@ -12,6 +12,7 @@
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
+#include "local_conversations.h"
 #include "mcp/server.h"
 #include "runtime.h"
 #include "storage/data_directory.h"
@@ -201,6 +202,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
            storage::SessionRegister::open(directory.fd()));
     BJ_TRY(const Fd token_folder, access::open_token_folder(directory.fd()));
     BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
+    BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
+           storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -210,7 +213,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
                             .pool = pool_bounds(settings.pool),
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
-                            .session_register = sessions.get()}));
+                            .session_register = sessions.get(),
+                            .conversations = conversations.get()}));
     warn_of_unused(loaded, runtime->log());
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
@@ -222,6 +226,7 @@ Result<void> try_serve(const config::Loaded& loaded) {
         BJ_TRY_VOID(outputs->give_to(account.user, account.group));
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
+        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const std::string url = base_url(settings, acceptor.local_endpoint().port());

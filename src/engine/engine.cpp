@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/id.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "jar/step.h"
 #include "outcome/verdict.h"
@@ -25,6 +26,7 @@ using execution::RunResult;
 
 // Beyond a run's own deadline, which the warden enforces: time to build the jar and to clean up.
 constexpr Duration kWardenGrace = std::chrono::seconds(30);
+constexpr Duration kFilesGrace = std::chrono::seconds(30);  // to take files back
 
 // The self-test gets at least this, however little programs get.
 constexpr Duration kTrialTime = std::chrono::seconds(30);
@@ -107,11 +109,14 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       trial_over_(executor) {
     languages_.replace(std::move(runners));
     languages_.on_change([this] { prepare_usable(); });
+    if (options_.conversations != nullptr) {
+        conversations_.emplace(executor, *options_.conversations, log);
+    }
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
             [this](runner::ManifestPtr manifest, const execution::Limits& limits) {
-                return launch_session(std::move(manifest), limits);
+                return launch_waiting(std::move(manifest), limits);
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -160,6 +165,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     }
     if (in_session) {
         BJ_CO_TRY(request.language, sessions_->language_of(request));
+        BJ_CO_TRY(request.conversation_id, sessions_->conversation_of(request));
+    } else if (request.conversation_id && !conversations_) {
+        co_return fail(ErrorCode::Unsupported,
+                       "\"conversation_id\": files that outlive a run are not kept here");
     }
     load_languages();
     const LanguagePtr language = languages_.find(request.language);
@@ -181,6 +190,13 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
         manifest = std::move(suited);
     }
     const TimePoint asked = Clock::now();
+    if (plan.request.conversation_id && conversations_) {
+        // Before it has a place: who waits for another run keeps nobody else from running.
+        BJ_CO_TRY(live.stay,
+                  co_await conversations_->enter({.principal = plan.request.principal,
+                                                  .conversation_id = *plan.request.conversation_id},
+                                                 asked + options_.queue_time, cancellation));
+    }
     BJ_CO_TRY(const Admission::Ticket ticket,
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
@@ -198,8 +214,10 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
         }
         co_return cell;
     }
-    Result<RunResult> result =
-        co_await run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live));
+    Result<RunResult> result = co_await (
+        live.stay
+            ? run_with_files(std::move(plan), manifest, std::move(cancellation), std::move(live))
+            : run_in_jar(std::move(plan), manifest, std::move(cancellation), std::move(live)));
     if (result) {
         result->timing.admission = waited;
     }
@@ -232,9 +250,38 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
     co_return result;
 }
 
-Task<Result<LaunchedJar>> Engine::launch_session(runner::ManifestPtr manifest,
+// The program and its clock wait until the files are there.
+Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr manifest,
+                                               CancellationPtr cancellation, LiveStreams live) {
+    const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
+    co_await pool_.await_one(jar_of.get(), plan.limits);
+    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, plan.limits));
+    Result<void> given = co_await live.stay->give(jar.files);
+    if (given && cancellation->requested()) {
+        given = fail(ErrorCode::Cancelled, "cancelled before it started");
+    }
+    if (given) {
+        given = warden_.start(jar.id, plan.limits, Files::Kept);
+    }
+    if (!given) {
+        warden_.kill(jar.id, execution::KillReason::Cancelled);
+        [[maybe_unused]] const Result<RawExit> exit =
+            co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
+        co_return fail(given.error());
+    }
+    Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
+                                                 std::move(cancellation), std::move(live));
+    co_return result;
+}
+
+Conversations& Engine::conversations() {
+    return conversations_ ? *conversations_ : Executor::conversations();
+}
+
+Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
                                                  execution::Limits limits) {
-    if (std::optional<LaunchedJar> ready = pool_.take(*manifest, limits)) {
+    const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold)) {
         co_return std::move(*ready);
     }
     const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
@@ -244,7 +291,7 @@ Task<Result<LaunchedJar>> Engine::launch_session(runner::ManifestPtr manifest,
     if (!waits) {
         [[maybe_unused]] const Result<RawExit> exit =
             co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
-        co_return fail(ErrorCode::Unavailable, "a session's interpreter could not be started");
+        co_return fail(ErrorCode::Unavailable, "an interpreter could not be started");
     }
     co_return jar;
 }
@@ -275,14 +322,21 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
-    const TimePoint give_up = begun + plan->limits.timeout + kWardenGrace;
+    const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;
+    const TimePoint give_up = begun + plan->limits.timeout + grace;
     const std::string mark = make_uuid();
     GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
-    Result<RawExit> exit =
-        co_await (await_end(&jar, give_up) && io.pump(std::move(input), std::move(live)));
+    const StayPtr stay = live.stay;
+    std::optional<ProgramFile> program;
+    if (stay && manifest->has_launcher()) {
+        program = {.path = manifest->file, .sha256 = sha256_of(plan->request.code)};
+    }
+    Result<End> end = co_await (await_end(&jar, stay, std::move(program), give_up) &&
+                                io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);
-    BJ_CO_TRY_VOID(exit);
+    BJ_CO_TRY_VOID(end);
+    const RawExit& exit = end->exit;
 
     const TimePoint collected = Clock::now();
     RunResult result{.execution_id = execution_id,
@@ -296,18 +350,33 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     runner::apply_guest_report(
         {.text = io.report(), .mark = manifest->has_launcher() ? std::string_view() : mark},
         result);
-    outcome::judge(*exit, plan->limits, result);
-    result.timing = timing_of(begun, collected, jar, *exit);
+    outcome::judge(exit, plan->limits, result);
+    if (stay) {
+        report_files(*stay, end->files, result);
+    }
+    result.timing = timing_of(begun, collected, jar, exit);
     result.capped = plan->capped;
     result.debug = plan->request.debug;
     co_return result;
 }
 
 // Whoever could write has ended before the warden says so.
-Task<Result<RawExit>> Engine::await_end(LaunchedJar* jar, TimePoint give_up) {
-    Result<RawExit> exit = co_await warden_.wait(jar->id, give_up);
+Task<Result<Engine::End>> Engine::await_end(LaunchedJar* jar, StayPtr stay,
+                                            std::optional<ProgramFile> program, TimePoint give_up) {
+    using asio::experimental::awaitable_operators::operator&&;
+    End end;
+    if (!stay) {
+        Result<RawExit> exit = co_await warden_.wait(jar->id, give_up);
+        jar->io.finish();
+        BJ_CO_TRY(end.exit, std::move(exit));
+        co_return end;
+    }
+    auto [exit, files] = co_await (warden_.wait(jar->id, give_up) &&
+                                   stay->take_at_end(jar->files, std::move(program), give_up));
     jar->io.finish();
-    co_return exit;
+    BJ_CO_TRY(end.exit, std::move(exit));
+    end.files = std::move(files);
+    co_return end;
 }
 
 SandboxInfo Engine::info() const {

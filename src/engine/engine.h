@@ -11,6 +11,7 @@
 #include "engine/executor.h"
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
+#include "engine/kept_conversations.h"
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
@@ -41,6 +42,7 @@ class Engine final : public Executor {
         OutputPlace outputs{};
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
+        storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
         std::size_t batch_parallel = 4;
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
@@ -56,6 +58,7 @@ class Engine final : public Executor {
     // The same for a caller at a terminal, whose own input the program may read.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
+    [[nodiscard]] Conversations& conversations() override;
     [[nodiscard]] SandboxInfo info() const override;
     Task<SandboxInfo> survey() override;
 
@@ -101,13 +104,24 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
                                                   runner::ManifestPtr manifest,
                                                   CancellationPtr cancellation, LiveStreams live);
+    // The same with the files of a conversation in its workspace.
+    Task<Result<execution::RunResult>> run_with_files(execution::RunPlan plan,
+                                                      runner::ManifestPtr manifest,
+                                                      CancellationPtr cancellation,
+                                                      LiveStreams live);
     Task<Result<execution::RunResult>> run_once(const execution::RunPlan* plan,
                                                 const runner::Manifest* manifest, LaunchedJar jar,
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
-    Task<Result<LaunchedJar>> launch_session(runner::ManifestPtr manifest,
+    Task<Result<LaunchedJar>> launch_waiting(runner::ManifestPtr manifest,
                                              execution::Limits limits);
-    Task<Result<execution::RawExit>> await_end(LaunchedJar* jar, TimePoint give_up);
+    struct End {
+        execution::RawExit exit{};
+        std::optional<TakenFiles> files{};
+    };
+    // With a stay, the files that the jar sends as well.
+    Task<Result<End>> await_end(LaunchedJar* jar, StayPtr stay, std::optional<ProgramFile> program,
+                                TimePoint give_up);
 
     asio::any_io_executor executor_;
     WardenLink& warden_;
@@ -116,6 +130,7 @@ class Engine final : public Executor {
     JarPool pool_;
     const Log& log_;
     std::optional<Zygotes> zygotes_;
+    std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;
     RunnerDirectory directory_;
     Languages languages_;

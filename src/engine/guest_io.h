@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,10 +21,13 @@
 
 namespace belljar::engine {
 
-// For a caller that watches a run, and says where standard input comes from.
+class Stay;
+
+// For a caller that watches a run, and says where standard input and files come from.
 struct LiveStreams {
     RunWatch watch{};
     Fd stdin_source{};  // read only as the guest reads; invalid: the request's own text is used
+    std::shared_ptr<Stay> stay{};  // whose files the run has; nothing: its workspace is its own
 };
 
 // What a guest reads: the request is for its bootstrap, which reads it to the end and closes it.

@@ -110,7 +110,7 @@ void JarPool::wake_next(Shelf& shelf) {
 }
 
 std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
-                                         const execution::Limits& limits) {
+                                         const execution::Limits& limits, Begin begin) {
     const ShelfPtr shelf = shelf_of(&manifest);
     if (shelf == nullptr || closing_) {
         return std::nullopt;
@@ -131,7 +131,7 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
     LaunchedJar jar = std::move(shelf->ready.front());
     shelf->ready.pop_front();
     shelf->size.on_take(shelf->ready.size());
-    if (!warden_.start(jar.id, limits)) {
+    if (begin == Begin::AtOnce && !warden_.start(jar.id, limits)) {
         note_loss(*shelf);
         return std::nullopt;
     }

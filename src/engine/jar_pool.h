@@ -56,9 +56,10 @@ class JarPool {
     // If none is ready, until one is that is being made already: that takes less than to make
     // another beside it. At once if there is no such jar, or others wait for it.
     Task<void> await_one(const runner::Manifest* manifest, execution::Limits limits);
-    // A jar whose run begins now under these limits, if one is ready that they fit.
+    // A jar whose run begins now under these limits, or when the warden is told, if one is ready
+    // that they fit.
     std::optional<LaunchedJar> take(const runner::Manifest& manifest,
-                                    const execution::Limits& limits);
+                                    const execution::Limits& limits, Begin begin = Begin::AtOnce);
     // Makes no more jars and forgets the ready ones, which end with the link to the warden.
     void close();
 

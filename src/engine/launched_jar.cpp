@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <array>
 
 namespace belljar::engine {
 namespace {
@@ -17,6 +20,19 @@ Result<Fd> open_program(const runner::Manifest& manifest) {
         return fail(system_error("open a guest's program"));
     }
     return opened;
+}
+
+struct StreamPair {
+    Fd ours;
+    Fd theirs;
+};
+
+Result<StreamPair> make_stream_pair() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return fail(system_error("socketpair"));
+    }
+    return StreamPair{.ours = Fd(ends[0]), .theirs = Fd(ends[1])};
 }
 
 }  // namespace
@@ -40,8 +56,12 @@ Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink
         launch.command = {.arguments = {"launcher"}};  // the request says what is executed
         launch.guest = jar::GuestKind::Launcher;
     }
-    BJ_TRY(const isolation::JarId id, warden.launch(launch, std::move(guest_ends), birth.begin));
-    return LaunchedJar{.id = id, .io = std::move(io), .begin = birth.begin};
+    BJ_TRY(StreamPair courier, make_stream_pair());
+    BJ_TRY(const isolation::JarId id,
+           warden.launch(launch, std::move(guest_ends), birth.begin, std::move(courier.theirs)));
+    auto files = std::make_shared<FileChannel>(FileChannel{.socket = std::move(courier.ours)});
+    return LaunchedJar{
+        .id = id, .io = std::move(io), .begin = birth.begin, .files = std::move(files)};
 }
 
 }  // namespace belljar::engine

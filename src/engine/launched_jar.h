@@ -1,8 +1,10 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <memory>
 
 #include "base/result.h"
+#include "engine/file_transfer.h"
 #include "engine/guest_io.h"
 #include "engine/warden_link.h"
 #include "execution/limits.h"
@@ -15,6 +17,7 @@ struct LaunchedJar {
     isolation::JarId id = 0;
     GuestIo io;
     Begin begin = Begin::AtOnce;
+    std::shared_ptr<FileChannel> files{};
 };
 
 // How a guest comes into being.

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/base64.h"
+#include "storage/conversation_store.h"
 
 namespace belljar::engine {
 namespace {
@@ -280,12 +281,24 @@ Result<void> read_session_id(RunRequest& request, const json::value& value) {
     return read_name("session_id", value, request.session_id);
 }
 
+// Any text: it names a conversation and is never a path.
+Result<void> read_conversation_as(std::string_view name, RunRequest& request,
+                                  const json::value& value) {
+    if (value.is_null()) {
+        return {};
+    }
+    BJ_TRY(std::string text, c_text(name, value));
+    BJ_TRY_VOID(storage::check_conversation_id(text));
+    request.conversation_id = std::move(text);
+    return {};
+}
+
 Result<void> read_conversation(RunRequest& request, const json::value& value) {
-    return read_name("conversation_id", value, request.conversation_id);
+    return read_conversation_as("conversation_id", request, value);
 }
 
 Result<void> read_conversation_by_other_name(RunRequest& request, const json::value& value) {
-    return read_name("conversationId", value, request.conversation_id);
+    return read_conversation_as("conversationId", request, value);
 }
 
 Result<void> read_debug(RunRequest& request, const json::value& value) {
@@ -382,11 +395,6 @@ Result<RunRequest> parse_run_arguments(const json::object& arguments) {
     }
     for (const auto& [name, value] : arguments) {
         BJ_TRY_VOID(read_argument(request, name, value));
-    }
-    if (request.conversation_id && !request.session && !request.session_id) {
-        return fail(ErrorCode::Unsupported,
-                    "\"conversation_id\": files that outlive a run are not available here; with "
-                    "\"session\": true it names the conversation's interpreter");
     }
     return request;
 }

@@ -258,10 +258,12 @@ TEST(RunArguments, SessionsAreAskedFor) {
     for (const std::string& name : {"conversation_id", "conversationId"}) {
         const std::string given = "\"" + name + "\":\"talk:1\"";
         EXPECT_EQ(request_with("\"session\":true," + given).conversation_id, "talk:1");
-        EXPECT_EQ(error_with(given).code, ErrorCode::Unsupported);
-        for (const std::string& value : {"1", "\"\"", "\"../x\"", "\"a b\"", "\".a\"", "\"ä\""}) {
-            expect_invalid("\"" + name + "\":" + value, name);
+        EXPECT_EQ(request_with(given).conversation_id, "talk:1");
+        EXPECT_EQ(request_with("\"" + name + "\":\"../ä b\"").conversation_id, "../ä b");
+        for (const std::string& value : {"1", "\"\"", "\"a\\nb\"", "\"a\\u0000b\""}) {
+            expect_invalid("\"" + name + "\":" + value, "conversation");
         }
+        expect_invalid("\"" + name + "\":\"" + std::string(257, 'x') + "\"", "conversation");
     }
     EXPECT_TRUE(request_with("\"language\":\"python\"").language_given);
     EXPECT_FALSE(request_with("\"debug\":false").language_given);

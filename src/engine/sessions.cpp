@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
@@ -137,6 +138,20 @@ Result<std::string> Sessions::language_of(const execution::RunRequest& request) 
     return session ? session->language : request.language;
 }
 
+Result<std::optional<std::string>> Sessions::conversation_of(
+    const execution::RunRequest& request) const {
+    if (!request.session_id) {
+        return request.conversation_id;
+    }
+    BJ_TRY(const SessionPtr session, find(request.principal, *request.session_id));
+    if (request.conversation_id && request.conversation_id != session->conversation) {
+        return fail(ErrorCode::InvalidArgument,
+                    "the session does not belong to this conversation; leave \"conversation_id\" "
+                    "out, or name it when the session is started");
+    }
+    return session->conversation;
+}
+
 Result<void> Sessions::check_quota(const std::string& principal) const {
     const auto own = std::ranges::count_if(
         sessions_, [&](const auto& entry) { return entry.second->principal == principal; });
@@ -256,9 +271,35 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr m
         BJ_CO_TRY(session, co_await open(plan, manifest));
     }
     BJ_CO_TRY(const Turn turn, co_await take_turn(session->host, cancellation));
+    if (live.stay) {
+        BJ_CO_TRY_VOID(co_await bring_files(session, live.stay));
+    }
     Result<RunResult> result =
         co_await run_cell(session, plan, std::move(cancellation), std::move(live));
     co_return result;
+}
+
+Task<Result<void>> Sessions::bring_files(SessionPtr session, StayPtr stay) {
+    const HostPtr host = session->host;
+    Result<void> given = co_await stay->give(host->jar.files);
+    if (!given) {
+        end(session, "the session ended: the files of its conversation could not be given to it");
+        warden_.on_end(host->jar.id, [host] {});
+    }
+    co_return given;
+}
+
+Task<void> Sessions::take_files(HostPtr host, StayPtr stay, RunResult* result) {
+    std::optional<TakenFiles> taken = std::exchange(host->files_at_end, std::nullopt);
+    if (host->alive) {
+        taken = co_await stay->take_now(host->jar.files);
+        if (!taken || !taken->whole) {
+            lose(host, "the session ended: its files could not be taken back");
+            warden_.on_end(host->jar.id, [host] {});
+            warden_.kill(host->jar.id, KillReason::Cancelled);
+        }
+    }
+    report_files(*stay, taken, *result);
 }
 
 // Hands the cell over and waits for its end, within its limits. False if the guest did not answer.
@@ -297,7 +338,9 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
     }
     warden_.on_end(host->jar.id, nullptr);
     session->expiry.cancel();
-    BJ_CO_TRY_VOID(warden_.begin_cell(host->jar.id, limits));
+    const StayPtr stay = live.stay;
+    host->stay = stay;
+    BJ_CO_TRY_VOID(warden_.begin_cell(host->jar.id, limits, stay ? Files::Kept : Files::Dropped));
     const runner::CellPlace place{.branch = session->id,
                                   .cell = ++session->cells,
                                   .checkpoints = options_.bounds.checkpoints,
@@ -319,7 +362,11 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                      .debug = plan->request.debug};
     Result<RawExit> exit = co_await (answered ? judge_cell(session, place, limits, &result)
                                               : judge_lost(host, place, limits, &result));
+    host->stay.reset();
     BJ_CO_TRY_VOID(exit);
+    if (stay) {
+        co_await take_files(host, stay, &result);
+    }
     result.timing = {.run = exit->wall,
                      .collect = std::max(Clock::now() - begun - exit->wall, Duration{}),
                      .jar_ready = true};
@@ -375,9 +422,17 @@ Task<Result<RawExit>> Sessions::judge_lost(HostPtr host, runner::CellPlace place
 }
 
 Task<Result<RawExit>> Sessions::end_of(HostPtr host) {
+    using asio::experimental::awaitable_operators::operator&&;
+    const TimePoint give_up = Clock::now() + kWardenTime;
     warden_.kill(host->jar.id, host->reason);
-    Result<RawExit> exit = co_await warden_.wait(host->jar.id, Clock::now() + kWardenTime);
-    co_return exit;
+    if (!host->stay) {
+        Result<RawExit> exit = co_await warden_.wait(host->jar.id, give_up);
+        co_return exit;
+    }
+    auto [exit, files] = co_await (warden_.wait(host->jar.id, give_up) &&
+                                   host->stay->take_at_end(host->jar.files, std::nullopt, give_up));
+    host->files_at_end = std::move(files);
+    co_return std::move(exit);
 }
 
 void Sessions::watch_idle(const HostPtr& host) {
@@ -435,7 +490,8 @@ void Sessions::end(const SessionPtr& session, std::string reason) {
         return;
     }
     host->alive = false;
-    if (!host->busy) {  // or else who talks to it sees to its end
+    if (!host->busy) {            // or else who talks to it sees to its end
+        host->jar.files.reset();  // nobody awaits them
         warden_.on_end(host->jar.id, [host] {});
     }
     warden_.kill(host->jar.id, KillReason::Cancelled);

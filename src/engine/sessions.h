@@ -18,6 +18,7 @@
 #include "base/task.h"
 #include "base/task_group.h"
 #include "engine/cancellation.h"
+#include "engine/kept_conversations.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
 #include "engine/warden_link.h"
@@ -61,6 +62,11 @@ class Sessions {
     // The language in which a request that names a session has to run.
     [[nodiscard]] Result<std::string> language_of(const execution::RunRequest& request) const;
 
+    // The conversation whose files the cell has, if any. InvalidArgument if the session named has
+    // another one.
+    [[nodiscard]] Result<std::optional<std::string>> conversation_of(
+        const execution::RunRequest& request) const;
+
     // A cell: in the session that the request names, in that of its conversation, or in a new one.
     Task<Result<execution::RunResult>> run(const execution::RunPlan* plan,
                                            runner::ManifestPtr manifest,
@@ -84,6 +90,8 @@ class Sessions {
         execution::KillReason reason = execution::KillReason::None;  // why the cell was stopped
         std::string running{};                                       // whose cell
         runner::SessionKind kind = runner::SessionKind::Copies;
+        StayPtr stay{};                            // of the running cell, if its files outlive it
+        std::optional<TakenFiles> files_at_end{};  // what the jar sent as it ended
         Bytes memory{};  // never less than it once was, since the state may fill it
         std::size_t sessions = 0;
     };
@@ -129,6 +137,10 @@ class Sessions {
     void stop(const HostPtr& host, execution::KillReason reason);
     Task<Result<execution::RunResult>> run_cell(SessionPtr session, const execution::RunPlan* plan,
                                                 CancellationPtr cancellation, LiveStreams live);
+    // Brings the files of the conversation up to date in the jar.
+    Task<Result<void>> bring_files(SessionPtr session, StayPtr stay);
+    // After a cell: what it did to them.
+    Task<void> take_files(HostPtr host, StayPtr stay, execution::RunResult* result);
     Task<bool> talk(SessionPtr session, const execution::RunPlan* plan, runner::CellPlace place,
                     CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RawExit>> judge_cell(SessionPtr session, runner::CellPlace place,

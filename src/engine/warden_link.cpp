@@ -70,12 +70,13 @@ execution::DeniedCall to_denied_call(const jar::DenialRecord& record) {
 // way.
 constexpr auto kCellGrace = std::chrono::seconds(3);
 
-isolation::StartMessage make_start(JarId jar, const execution::Limits& limits) {
+isolation::StartMessage make_start(JarId jar, const execution::Limits& limits, Files files) {
     isolation::StartMessage message{};
     message.jar = jar;
     message.timeout_nanoseconds = limits.timeout.count();
     message.memory_bytes = limits.memory.count;
     message.cpu_thousandths = static_cast<std::uint32_t>(limits.cpu * 1000.0);
+    message.keeps_files = files == Files::Kept ? 1 : 0;
     return message;
 }
 
@@ -116,27 +117,30 @@ Task<void> WardenLink::listen() {
 }
 
 Result<JarId> WardenLink::launch(const isolation::Launch& launch,
-                                 std::array<Fd, isolation::kGuestFdCount> descriptors,
-                                 Begin begin) {
+                                 std::array<Fd, isolation::kGuestFdCount> descriptors, Begin begin,
+                                 Fd courier) {
     if (!alive_) {
         return fail(warden_lost());
     }
     const JarId jar = next_jar_++;
     BJ_TRY(isolation::LaunchMessage message, isolation::make_launch(jar, launch));
     message.waits = begin == Begin::WhenTold ? 1 : 0;
-    BJ_TRY_VOID(
-        post(isolation::encode_message(message), {std::make_move_iterator(descriptors.begin()),
-                                                  std::make_move_iterator(descriptors.end())}));
+    std::vector<Fd> fds(std::make_move_iterator(descriptors.begin()),
+                        std::make_move_iterator(descriptors.end()));
+    if (courier.valid()) {
+        fds.push_back(std::move(courier));
+    }
+    BJ_TRY_VOID(post(isolation::encode_message(message), std::move(fds)));
     waiting_.emplace(jar, std::make_shared<Waiting>(executor_));
     return jar;
 }
 
-Result<void> WardenLink::start(JarId jar, const execution::Limits& limits) {
-    return send_start(jar, make_start(jar, limits));
+Result<void> WardenLink::start(JarId jar, const execution::Limits& limits, Files files) {
+    return send_start(jar, make_start(jar, limits, files));
 }
 
-Result<void> WardenLink::begin_cell(JarId jar, const execution::Limits& limits) {
-    isolation::StartMessage message = make_start(jar, limits);
+Result<void> WardenLink::begin_cell(JarId jar, const execution::Limits& limits, Files files) {
+    isolation::StartMessage message = make_start(jar, limits, files);
     message.timeout_nanoseconds += Duration(kCellGrace).count();
     message.cell = 1;
     return send_start(jar, message);

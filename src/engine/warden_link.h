@@ -24,6 +24,9 @@ namespace belljar::engine {
 // When the run of a jar begins: with the jar, or with start(). Until then it has no clock.
 enum class Begin { AtOnce, WhenTold };
 
+// Whether the files of a run outlive it: then its init is given the time to send them.
+enum class Files { Dropped, Kept };
+
 // The server's end of the socket to the warden: sends orders, hands each answer to the run that
 // waits for it. On the I/O thread only.
 class WardenLink {
@@ -36,16 +39,19 @@ class WardenLink {
     // Called once if the warden goes away by itself.
     void on_loss(std::function<void()> handler) { on_loss_ = std::move(handler); }
 
-    // Orders a jar. The descriptors go to the warden and are closed here.
+    // Orders a jar. The descriptors go to the warden and are closed here; `courier` is init's end
+    // of the socket for files.
     Result<isolation::JarId> launch(const isolation::Launch& launch,
                                     std::array<Fd, isolation::kGuestFdCount> descriptors,
-                                    Begin begin = Begin::AtOnce);
+                                    Begin begin = Begin::AtOnce, Fd courier = {});
     // Begins the run of a jar that waits. Of the limits only time, memory and processor can still
     // be chosen.
-    Result<void> start(isolation::JarId jar, const execution::Limits& limits);
+    Result<void> start(isolation::JarId jar, const execution::Limits& limits,
+                       Files files = Files::Dropped);
     // Begins the next cell of a session; look() ends it. If it does not end in its time and a
     // little more, the jar does.
-    Result<void> begin_cell(isolation::JarId jar, const execution::Limits& limits);
+    Result<void> begin_cell(isolation::JarId jar, const execution::Limits& limits,
+                            Files files = Files::Dropped);
     // What the cell used; nothing if the jar has ended, of which wait() tells.
     Task<std::optional<execution::RawExit>> look(isolation::JarId jar, TimePoint give_up);
     // For a jar that nobody waits for: what to do at its end, at once if that has been. nullptr

@@ -58,8 +58,10 @@ enum class Report { Whole, Missing, Damaged };
 
 [[nodiscard]] std::string_view name_of(Report report);
 
+// A file of the conversation that the run has created, changed or deleted.
 struct ProducedFile {
     std::string name{};
+    std::string change = "created";
     std::uint64_t size = 0;
     std::string mime{};
     std::string sha256{};

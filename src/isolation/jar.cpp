@@ -23,6 +23,7 @@ constexpr auto kLongestTime = std::chrono::hours(24 * 365);
 // What init needs to be told after the clone, besides the spec: nothing but the socket.
 constexpr int kInitSocket = 3;
 constexpr auto kTimeToEnd = std::chrono::seconds(6);
+constexpr auto kTimeToSendFiles = std::chrono::seconds(30);
 
 [[noreturn]] void become_init(const Fd& init, const Fd& socket) {
     const int placed = socket.get() == kInitSocket ? ::fcntl(kInitSocket, F_SETFD, 0)
@@ -112,6 +113,7 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
         made.fail_with(Step::ReceiveSpec, told.error().sys_errno);
         made.kill(KillReason::None);  // its end tells the rest
     } else if (spec.message.guest == jar::GuestKind::Fork) {
+        spec.courier.reset();
         BJ_TRY(Fd init, duplicate(made.process_.fd().get()));
         Fd cgroup;
         if (const int target = made.resources_.cgroup.clone_target(); target >= 0) {
@@ -244,6 +246,9 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             outcome_.exited = 1;
             outcome_.wait_status = report.value;
             finish();
+            if (keeps_files_ && !told_to_end_) {
+                deadline_ = Clock::now() + kTimeToSendFiles;
+            }
             BJ_TRY_VOID(let_init_go_on());
             break;
         case jar::JarEvent::Denied:
@@ -270,9 +275,10 @@ void Jar::start(const StartMessage& order) {
         return;
     }
     timeout_ = std::min<Duration>(Duration(order.timeout_nanoseconds), kLongestTime);
-    if (order.cell == 1) {
-        in_session_ = true;
-        resources_.cgroup.begin_cell();
+    keeps_files_ = order.keeps_files == 1;
+    in_session_ = in_session_ || order.cell == 1;
+    if (in_session_ || keeps_files_) {
+        resources_.cgroup.begin_cell();  // init outlives a lack of memory
     }
     if (guest_started_) {
         before_ = in_session_ ? resources_.cgroup.usage()
@@ -329,12 +335,19 @@ void Jar::finish() {
 }
 
 void Jar::kill(KillReason reason) {
+    const bool sends = told_to_end_ && keeps_files_ && Clock::now() < deadline_;
+    if (sends && deadline_ != TimePoint::max() && reason != KillReason::ServerGone) {
+        return;  // nothing of the guest runs any more
+    }
     if (outcome_.kill_reason == KillReason::None && outcome_.exited == 0) {
         outcome_.kill_reason = reason;
     }
-    // Without a pid namespace only init can end everything that the guest started.
-    const bool ask = mode_ == jar::Mode::Nested && guest_started_ && !told_to_end_;
-    deadline_ = ask ? Clock::now() + kTimeToEnd : TimePoint::max();
+    // Without a pid namespace only init can end everything that the guest started; and only init
+    // can send its files.
+    const bool sends_files = keeps_files_ && reason != KillReason::ServerGone;
+    const bool ask = (mode_ == jar::Mode::Nested || sends_files) && guest_started_ && !told_to_end_;
+    const Duration time = sends_files ? Duration(kTimeToSendFiles) : Duration(kTimeToEnd);
+    deadline_ = ask ? Clock::now() + time : TimePoint::max();
     told_to_end_ = true;
     finish();
     // ESRCH: it has ended by itself in the meantime.

@@ -116,6 +116,7 @@ class Jar {
     cgroup::CgroupUsage before_{};  // while it waited, and by earlier cells
     bool waits_ = false;
     bool in_session_ = false;
+    bool keeps_files_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
     bool end_is_shown_ = false;  // by the kernel, before the guest can be waited for

@@ -305,7 +305,8 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
 Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step) {
     BJ_TRY_VOID(jar::command_of(message.command));
     const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
-    if (fds.size() != kGuestFdCount || known || message.timeout_nanoseconds <= 0 ||
+    const bool has_courier = fds.size() == kGuestFdCount + 1;
+    if ((fds.size() != kGuestFdCount && !has_courier) || known || message.timeout_nanoseconds <= 0 ||
         message.proc > jar::ProcView::Masked || message.waits > 1 ||
         message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
@@ -318,6 +319,10 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     }
     JarResources resources{.host_user = next_free_user(), .zygote = message.zygote};
     jar::Spec spec{.message = plan_for(message, resources.host_user)};
+    if (has_courier) {
+        spec.courier = std::move(fds.back());
+        fds.pop_back();
+    }
     std::ranges::move(fds, spec.descriptors.begin());
     step = Step::MakeCgroup;
     BJ_TRY(resources.cgroup, cgroups_.make(message.jar, limits_of(message)));

@@ -50,6 +50,7 @@ struct ConfigureMessage {
     jar::HostPath scratch;  // directory for the disk space of jars
 };
 
+// With the guest's descriptors and, after them, the courier's socket if the jar has a courier.
 struct LaunchMessage {
     static constexpr std::uint32_t kType = 2;
     JarId jar;
@@ -97,6 +98,8 @@ struct StartMessage {
     // 1: a cell of a session, which others may follow. If memory runs out, one process ends and not
     // the jar.
     std::uint32_t cell;
+    // 1: what ends the run leaves init the time to send the files back.
+    std::uint32_t keeps_files;
 };
 
 // A cell has ended: stops the clock, and a SeenMessage says what the cell used.

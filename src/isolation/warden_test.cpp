@@ -440,7 +440,7 @@ TEST_F(WardenTest, RefusesMalformedLaunches) {
     expect_refused(1);
     send_launch(launch_of(2, {"/bin/true"}), 0);
     expect_refused(2);
-    send_launch(launch_of(3, {"/bin/true"}), kGuestFdCount + 1);
+    send_launch(launch_of(3, {"/bin/true"}), kGuestFdCount + 2);
     expect_refused(3);
     LaunchMessage message = launch_of(4, {"/bin/true"});
     message.command.argument_count = 0;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "jar/courier.h"
 #include "jar/denial_watch.h"
 #include "jar/guest.h"
 #include "jar/landlock.h"
@@ -86,21 +87,49 @@ void tell(const Fd& warden, JarEvent event, int value) {
     [[maybe_unused]] const Result<void> sent = send_report(warden, report);
 }
 
+// The guest and what it started, where a pid namespace holds them. Who was born outside of it is
+// reaped there, a little later.
+void end_others() {
+    constexpr int kMostTries = 4000;
+    constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 500'000};
+    for (int tries = 0; tries < kMostTries && ::kill(-1, SIGKILL) == 0; ++tries) {
+        while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
+        }
+        ::nanosleep(&kPause, nullptr);
+    }
+}
+
+// From outside of the pid namespace, where there is one: a guest can send signals as well.
+bool is_order_to_end(const signalfd_siginfo& signal, Mode mode) {
+    const bool from_outside = signal.ssi_pid == 0 && signal.ssi_code == SI_USER;
+    return signal.ssi_signo == SIGTERM && (mode == Mode::Nested || from_outside);
+}
+
 class Init {
    public:
-    Init(Mode mode, Everybody everybody, Fd warden, Fd signals, Fd workspace)
+    // What init has in its hands while the guest runs.
+    struct Holdings {
+        Fd warden{};
+        Fd signals{};
+        Fd scratch{};  // without namespaces, what the guest leaves is removed by us
+        std::optional<Courier> courier{};
+    };
+
+    Init(Mode mode, Everybody everybody, Holdings holdings)
         : mode_(mode),
           everybody_(everybody),
-          warden_(std::move(warden)),
-          signals_(std::move(signals)),
-          workspace_(std::move(workspace)) {}
+          warden_(std::move(holdings.warden)),
+          signals_(std::move(holdings.signals)),
+          scratch_(std::move(holdings.scratch)),
+          courier_(std::move(holdings.courier)) {}
 
     // Until the guest has ended. Without `denials` the kernel answers refused calls by itself.
     [[noreturn]] void watch(pid_t guest, std::optional<DenialWatch> denials) {
         while (true) {
-            std::array<pollfd, 2> entries{
+            std::array<pollfd, 3> entries{
                 {{.fd = signals_.get(), .events = POLLIN, .revents = 0},
-                 {.fd = denials ? denials->listener().get() : -1, .events = POLLIN, .revents = 0}}};
+                 {.fd = denials ? denials->listener().get() : -1, .events = POLLIN, .revents = 0},
+                 {.fd = courier_ ? courier_->socket().get() : -1, .events = POLLIN, .revents = 0}}};
             if (::poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) {
                 finish(std::nullopt);
             }
@@ -117,6 +146,9 @@ class Init {
             if (entries[0].revents != 0) {
                 on_signal(guest);
             }
+            if (entries[2].revents != 0 && !courier_->on_readable()) {
+                courier_.reset();
+            }
         }
     }
 
@@ -131,7 +163,8 @@ class Init {
     void on_signal(pid_t guest) {
         signalfd_siginfo signal{};
         while (::read(signals_.get(), &signal, sizeof(signal)) == sizeof(signal)) {
-            if (signal.ssi_signo == SIGTERM && mode_ == Mode::Nested) {
+            const bool asked = courier_ && courier_->awaited();
+            if (is_order_to_end(signal, mode_) && (asked || mode_ == Mode::Nested)) {
                 finish(std::nullopt);
             }
         }
@@ -150,22 +183,53 @@ class Init {
         }
         if (mode_ == Mode::Nested) {
             const bool ended = end_jar(everybody_).has_value();
-            const bool removed = empty_scratch(workspace_).has_value();
+            send_files();
+            const bool removed = empty_scratch(scratch_).has_value();
             ::_exit(ended && removed ? 0 : 1);
         }
         if (status) {
             // Until the warden has looked at the files: who lets go of them last has the work.
             [[maybe_unused]] const Result<Packet> seen = receive_packet(warden_);
         }
+        if (courier_ && courier_->awaited()) {
+            end_others();
+            send_files();
+        }
         ::_exit(0);  // the kernel ends every other process of the pid namespace
+    }
+
+    // Nobody is left who could change them. Whoever does not get them knows it by the stream's end.
+    void send_files() {
+        if (courier_ && courier_->awaited()) {
+            [[maybe_unused]] const Result<void> sent =
+                courier_->send_changes(Courier::Guests::Ended);
+        }
     }
 
     Mode mode_;
     Everybody everybody_;
     Fd warden_;
     Fd signals_;
-    Fd workspace_;  // without namespaces, what the guest leaves is removed by us
+    Fd scratch_;
+    std::optional<Courier> courier_;
 };
+
+// The files of the guest's workspace come and go through it.
+Result<std::optional<Courier>> find_courier(const Spec& spec) {
+    if (!spec.courier.valid()) {
+        return std::optional<Courier>();
+    }
+    const bool own_tree = spec.message.workspace != WorkspaceKind::Directory;
+    const Fd workspace(::openat(own_tree ? AT_FDCWD : spec.workspace.get(),
+                                own_tree ? "/workspace" : kWorkspaceName,
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!workspace.valid()) {
+        return fail(system_error("open the workspace"));
+    }
+    BJ_TRY(Fd kept_workspace, keep(workspace));
+    BJ_TRY(Fd kept_socket, keep(spec.courier));
+    return std::optional<Courier>(std::in_place, std::move(kept_socket), std::move(kept_workspace));
+}
 
 // One comes from outside, as a child of the warden's.
 pid_t await_guest(const StepRunner& steps, const Fd& warden, const Fd& listener_socket) {
@@ -201,9 +265,11 @@ void become_init(Spec spec, const Fd& warden_socket) {
     SocketPair pair = steps.value(Step::CloseDescriptors, make_seqpacket_pair);
     Fd listener_source = steps.value(Step::CloseDescriptors, keep, pair.first);
     Fd listener_socket = steps.value(Step::CloseDescriptors, keep, pair.second);
-    Fd workspace = spec.message.workspace == WorkspaceKind::Directory
-                       ? steps.value(Step::CloseDescriptors, keep, spec.workspace)
-                       : Fd();
+    Init::Holdings holdings;
+    holdings.courier = steps.value(Step::CloseDescriptors, find_courier, spec);
+    if (spec.message.workspace == WorkspaceKind::Directory) {
+        holdings.scratch = steps.value(Step::CloseDescriptors, keep, spec.workspace);
+    }
     const Everybody everybody = steps.value(Step::EnterLandlock, confine_own_signals, spec);
     const pid_t guest = spec.message.guest == GuestKind::Fork
                             ? await_guest(steps, warden, listener_socket)
@@ -221,7 +287,9 @@ void become_init(Spec spec, const Fd& warden_socket) {
         denials = steps.value(Step::InstallFilter, DenialWatch::create,
                               std::move(listener->fds.front()), reach);
     }
-    Init init(mode, everybody, std::move(warden), std::move(signals), std::move(workspace));
+    holdings.warden = std::move(warden);
+    holdings.signals = std::move(signals);
+    Init init(mode, everybody, std::move(holdings));
     init.watch(guest, std::move(denials));
 }
 

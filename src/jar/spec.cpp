@@ -42,6 +42,10 @@ Result<void> send_spec(const Fd& socket, const Spec& spec) {
     if (message.mode == Mode::Root) {
         numbers.push_back(spec.devices.get());
     }
+    message.has_courier = spec.courier.valid() ? 1 : 0;
+    if (spec.courier.valid()) {
+        numbers.push_back(spec.courier.get());
+    }
     message.cgroup_files = static_cast<std::uint32_t>(spec.cgroup_files.size());
     for (const Fd& fd : spec.cgroup_files) {
         numbers.push_back(fd.get());
@@ -69,6 +73,9 @@ Result<Spec> receive_spec(const Fd& socket) {
     if (spec.message.mode == Mode::Root) {
         spec.devices = take();
     }
+    if (spec.message.has_courier == 1) {
+        spec.courier = take();
+    }
     for (std::uint32_t index = 0; index < spec.message.cgroup_files; ++index) {
         spec.cgroup_files.push_back(take());
         if (!spec.cgroup_files.back().valid()) {
@@ -78,8 +85,9 @@ Result<Spec> receive_spec(const Fd& socket) {
     const bool has_workspace =
         spec.message.workspace == WorkspaceKind::Memory || spec.workspace.valid();
     const bool has_devices = spec.message.mode != Mode::Root || spec.devices.valid();
+    const bool has_courier = spec.message.has_courier == 0 || spec.courier.valid();
     if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_workspace ||
-        !has_devices) {
+        !has_devices || !has_courier) {
         return fail(system_error("a spec without its descriptors", EPROTO));
     }
     if (spec.message.root.back() != '\0' || spec.message.tools.back() != '\0') {

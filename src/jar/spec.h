@@ -75,6 +75,7 @@ struct SpecMessage {
     std::uint32_t processor_by_nice;  // 1: no cgroup shares out the processor
     std::uint32_t outer_user;         // of the guest, in the user namespace around the jar's
     std::uint32_t cgroup_files;       // how many `tasks` files come along
+    std::uint32_t has_courier;        // 1: the courier's socket comes along
     std::uint32_t processes;
     std::uint64_t memory_bytes;
     std::uint64_t tmp_bytes;
@@ -84,14 +85,15 @@ struct SpecMessage {
     CommandText command;
 };
 
-// The same as init uses it. Packet order: guest descriptors, the workspace, the devices, `tasks`
-// files.
+// The same as init uses it. Packet order: guest descriptors, the workspace, the devices, the
+// courier's socket, `tasks` files.
 struct Spec {
     SpecMessage message{};
     Command command{};
     std::array<Fd, kGuestFdCount> descriptors{};
     Fd workspace{};                  // not with WorkspaceKind::Memory
     Fd devices{};                    // of /dev, not attached yet; Mode::Root only
+    Fd courier{};                    // to the server, for files; init's alone
     std::vector<Fd> cgroup_files{};  // version 1: "0" is written into each
 };
 

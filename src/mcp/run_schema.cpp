@@ -135,6 +135,7 @@ constexpr std::string_view kOutput = R"({
         "type": "object",
         "properties": {
           "name": {"type": "string"},
+          "change": {"type": "string", "enum": ["created", "changed", "deleted"]},
           "size": {"type": "integer"},
           "mime": {"type": "string"},
           "sha256": {"type": "string"},

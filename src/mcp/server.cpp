@@ -1,5 +1,6 @@
 #include "mcp/server.h"
 
+#include "access/challenge.h"
 #include "access/event_stream.h"
 #include "mcp/batch.h"
 
@@ -154,8 +155,10 @@ std::optional<HttpResponse> Server::find_fault(const Call& call, const HttpReque
         }
     }
     const access::Rights lacking = dispatcher_->tools().lacking_rights(call);
-    return !lacking.empty() && options_.challenge ? std::optional(options_.challenge(lacking))
-                                                  : std::nullopt;
+    // Clients that can get another token are told what it must allow; the others' model is told.
+    return !lacking.empty() && !request.resource_metadata.empty()
+               ? std::optional(access::insufficient_scope(request, lacking))
+               : std::nullopt;
 }
 
 // A request that stands alone. The answer is plain JSON, unless there was something to tell before

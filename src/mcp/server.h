@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -30,8 +29,6 @@ class Server {
     struct Options {
         Identity identity{};
         std::vector<Dialect> dialects{};  // whose tools are listed besides our own
-        // How a caller is told, in HTTP, what rights it lacks. None: the tool's own answer says it.
-        std::function<access::HttpResponse(access::Rights)> challenge{};
     };
 
     Server(const asio::any_io_executor& io, engine::Executor& executor, Options options,

@@ -64,8 +64,9 @@ json::object to_json(const Output& output) {
 }
 
 json::object to_json(const ProducedFile& file) {
-    return {{"name", text(file.name)}, {"size", file.size}, {"mime", file.mime},
-            {"sha256", file.sha256},   {"url", file.url},   {"uri", text(file.uri)}};
+    return {{"name", text(file.name)}, {"change", file.change}, {"size", file.size},
+            {"mime", file.mime},       {"sha256", file.sha256}, {"url", file.url},
+            {"uri", text(file.uri)}};
 }
 
 json::object to_json(const Denial& denial) {

@@ -33,7 +33,7 @@ Result<bool> make_directories(const std::string& path) {
 
 }  // namespace
 
-Result<DataDirectory> DataDirectory::open(const std::string& path) {
+Result<DataDirectory> DataDirectory::open_shared(const std::string& path) {
     DataDirectory data;
     data.path_ = path;
     BJ_TRY(data.made_, make_directories(path));
@@ -41,6 +41,11 @@ Result<DataDirectory> DataDirectory::open(const std::string& path) {
     if (!data.directory_.valid()) {
         return fail(system_error(fmt::format("open data directory {}", path)));
     }
+    return data;
+}
+
+Result<DataDirectory> DataDirectory::open(const std::string& path) {
+    BJ_TRY(DataDirectory data, open_shared(path));
     constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
     data.lock_ = Fd(::openat(data.directory_.get(), "lock", kFlags, 0600));
     if (!data.lock_.valid()) {

@@ -16,6 +16,9 @@ class DataDirectory {
     // Makes the directory (mode 0700) if it is not there. Conflict if another server has it.
     static Result<DataDirectory> open(const std::string& path);
 
+    // Without the lock, beside others: for what has locks of its own.
+    static Result<DataDirectory> open_shared(const std::string& path);
+
     // Every access goes through this descriptor, never through the path.
     [[nodiscard]] const Fd& fd() const { return directory_; }
     [[nodiscard]] const std::string& path() const { return path_; }

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "jar/pack_stream.h"
+#include "storage/conversation_directory.h"
+
+// The files of a conversation on their way into a jar and back. These calls block: they are for
+// threads that have nothing else to do.
+namespace belljar::engine {
+
+// The server's end of a jar's courier, and what the jar has been given or has sent. One call uses
+// it at a time.
+struct FileChannel {
+    Fd socket{};
+    std::map<std::string, storage::StoredEntry> known{};
+};
+
+// The program that a launcher puts into the workspace. It is not one of the conversation's files.
+struct ProgramFile {
+    std::string path{};
+    std::string sha256{};
+};
+
+struct LeftFile {
+    std::string path{};
+    jar::LeftReason reason = jar::LeftReason::None;
+};
+
+// What came back.
+struct TakenFiles {
+    std::vector<storage::ConversationChanges::Done> changes{};
+    std::vector<LeftFile> left{};  // not kept; the first ones
+    std::uint64_t left_count = 0;
+    bool whole = false;  // nothing was missing of what the jar had to send
+};
+
+// What the jar has not got yet, and waits until it is there. TooLarge if it finds no room.
+[[nodiscard]] Result<void> give_files(FileChannel& channel,
+                                      const storage::ConversationDirectory& directory,
+                                      storage::ConversationBounds bounds, TimePoint deadline);
+
+// Orders a jar to send what has changed; take_files() gets it.
+[[nodiscard]] Result<void> ask_for_files(const FileChannel& channel, TimePoint deadline);
+
+// Takes what a jar sends, as far as it comes and the bounds allow.
+[[nodiscard]] Result<TakenFiles> take_files(FileChannel& channel,
+                                            const storage::ConversationDirectory& directory,
+                                            storage::ConversationBounds bounds,
+                                            const std::optional<ProgramFile>& program,
+                                            TimePoint deadline);
+
+}  // namespace belljar::engine

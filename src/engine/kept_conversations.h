@@ -1,0 +1,106 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "engine/cancellation.h"
+#include "engine/conversations.h"
+#include "engine/file_threads.h"
+#include "engine/file_transfer.h"
+#include "execution/result.h"
+#include "storage/conversation_store.h"
+
+namespace belljar::engine {
+
+class KeptConversations;
+
+// The time in which a run has the files of a conversation: no other run has them meanwhile.
+class Stay {
+   public:
+    Stay(KeptConversations& conversations, execution::FileName of,
+         storage::ConversationDirectory directory);
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+    ~Stay();
+
+    [[nodiscard]] const std::string& conversation_id() const { return of_.conversation_id; }
+
+    // Brings the conversation's files into a jar, as far as it has not got them.
+    Task<Result<void>> give(std::shared_ptr<FileChannel> channel);
+    // Awaits what a jar sends at its end, and takes it. Without a result if nothing could be taken.
+    Task<std::optional<TakenFiles>> take_at_end(std::shared_ptr<FileChannel> channel,
+                                                std::optional<ProgramFile> program,
+                                                TimePoint give_up);
+    // Orders a jar that goes on to send what has changed.
+    Task<std::optional<TakenFiles>> take_now(std::shared_ptr<FileChannel> channel);
+
+   private:
+    friend class KeptConversations;
+    Task<std::optional<TakenFiles>> take(std::shared_ptr<FileChannel> channel,
+                                         std::optional<ProgramFile> program);
+
+    KeptConversations& conversations_;
+    execution::FileName of_;
+    std::shared_ptr<const storage::ConversationDirectory> directory_;
+    Fd turn_;  // against other processes
+};
+using StayPtr = std::shared_ptr<Stay>;
+
+// Says in the result what became of the files of a run.
+void report_files(const Stay& stay, const std::optional<TakenFiles>& taken,
+                  execution::RunResult& result);
+
+// The files of conversations in a store on disk. All that blocks is done by threads of its own.
+class KeptConversations final : public Conversations {
+   public:
+    // The store outlives this, and so does the log.
+    KeptConversations(const asio::any_io_executor& executor,
+                      const storage::ConversationStore& store, const Log& log);
+
+    Task<Result<std::vector<execution::ConversationView>>> list_conversations(
+        std::string principal) override;
+    Task<Result<std::vector<execution::FileView>>> list_files(execution::FileName where) override;
+    Task<Result<execution::FileView>> find_file(execution::FileName name,
+                                                execution::Digest digest) override;
+    Task<Result<execution::FilePart>> read_file(execution::FileName name, ByteRange range) override;
+    Task<Result<execution::FileView>> write_file(execution::FileName name,
+                                                 std::string content) override;
+    Task<Result<void>> delete_file(execution::FileName name) override;
+    Task<Result<void>> delete_conversation(std::string principal,
+                                           std::string conversation_id) override;
+    [[nodiscard]] Watch watch(Watcher watcher) override;
+
+    // For a run: one after the other, in the order of their coming. Makes the conversation.
+    Task<Result<StayPtr>> enter(execution::FileName of, TimePoint deadline,
+                                CancellationPtr cancellation);
+
+   private:
+    friend class Stay;
+    using Key = std::pair<std::string, std::string>;  // principal and conversation
+    struct Lane {
+        bool busy = false;
+        std::list<asio::steady_timer*> waiting{};
+    };
+
+    Task<Result<void>> queue(Key key, TimePoint deadline, CancellationPtr cancellation);
+    void leave(const Key& key);
+    Task<Result<void>> take_turn(StayPtr stay, TimePoint deadline, CancellationPtr cancellation);
+    void tell(const execution::FileChange& change);
+
+    asio::any_io_executor executor_;
+    const storage::ConversationStore& store_;
+    const Log& log_;
+    std::map<Key, Lane> lanes_;
+    std::vector<std::weak_ptr<Watcher>> watchers_;
+    FileThreads threads_;
+};
+
+}  // namespace belljar::engine
