@@ -101,7 +101,7 @@ Result<void> try_speak(const config::Settings& settings) {
                             .sessions = session_bounds(settings),
                             .conversations = conversations ? conversations->store() : nullptr}));
     if (!conversations) {
-        runtime->log().warning("files of conversations are not kept",
+        runtime->log().info("files of conversations are not kept",
                                {{"reason", conversations.error().describe()}});
     }
     if (::geteuid() == 0) {

@@ -42,8 +42,12 @@ TEST(WardenMessages, EveryServerMessageComesThrough) {
     EXPECT_EQ(std::get<KillMessage>(order).jar, 3U);
     EXPECT_EQ(std::get<KillMessage>(order).reason, KillReason::Output);
 
-    const StartMessage sent{
-        .jar = 4, .timeout_nanoseconds = 5, .memory_bytes = 6, .cpu_thousandths = 7, .cell = 1};
+    const StartMessage sent{.jar = 4,
+                            .timeout_nanoseconds = 5,
+                            .memory_bytes = 6,
+                            .cpu_thousandths = 7,
+                            .cell = 1,
+                            .keeps_files = 1};
     const auto start = std::get<StartMessage>(decode_server_message(encoded(sent)).value());
     EXPECT_EQ(start.jar, 4U);
     EXPECT_EQ(start.timeout_nanoseconds, 5);

@@ -5,10 +5,12 @@
 #include <poll.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "cgroup/test_cgroups.h"
 #include "isolation/test_init.h"
 #include "jar/landlock.h"
+#include "jar/pack_stream.h"
 
 namespace belljar::isolation {
 namespace {
@@ -248,7 +251,8 @@ constexpr StartMessage kStart{.jar = 1,
                               .timeout_nanoseconds = 150'000'000,
                               .memory_bytes = 64U << 20U,
                               .cpu_thousandths = 500,
-                              .cell = 0};
+                              .cell = 0,
+                              .keeps_files = 0};
 
 TEST_F(WardenTest, AJarThatWaitsHasNoClockUntilItIsTold) {
     get_ready();
@@ -346,6 +350,53 @@ TEST_F(WardenTest, TheTimeOnTheProcessorCountsFromTheStart) {
     ASSERT_TRUE(send_message(server, start));
     input.write_end.reset();
     EXPECT_LT(expect_ended(1).cpu_nanoseconds, 250'000'000U);
+    EXPECT_EQ(stop(), 0);
+}
+
+// What the courier of a jar sends.
+class SentFiles final : public jar::PackSink {
+   public:
+    Result<void> on_entry(const jar::PackedEntry& entry) override {
+        paths += entry.path;
+        return {};
+    }
+    Result<void> on_data(std::string_view data) override {
+        content += data;
+        return {};
+    }
+
+    std::string paths;
+    std::string content;
+};
+
+TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
+    get_ready();
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const Fd ours(ends[0]);
+    Fd theirs(ends[1]);
+    const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    std::vector<int> numbers(kGuestFdCount, nothing.get());
+    numbers.push_back(theirs.get());
+    const std::string program = "echo kept > x; while :; do :; done";
+    ASSERT_TRUE(send_message(server, waiting_launch(1, {"/bin/sh", "-c", program}), numbers));
+    theirs.reset();
+    expect_started(1);
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(20);
+    jar::PackWriter writer(ours, deadline);
+    ASSERT_TRUE(writer.entry({.kind = jar::PackKind::End, .number = 1000}));
+    ASSERT_TRUE(writer.flush());
+    SentFiles answer;
+    ASSERT_TRUE(jar::receive_pack(ours, answer, deadline));
+    StartMessage start = kStart;
+    start.timeout_nanoseconds = 1'000'000'000;
+    start.keeps_files = 1;
+    ASSERT_TRUE(send_message(server, start));
+    SentFiles sent;
+    ASSERT_TRUE(jar::receive_pack(ours, sent, deadline));
+    EXPECT_EQ(sent.paths, "x");
+    EXPECT_EQ(sent.content, "kept\n");
+    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
     EXPECT_EQ(stop(), 0);
 }
 

@@ -156,7 +156,9 @@ Result<void> ConversationStore::give_to(uid_t user, gid_t group) const {
     if (status.st_uid == user) {
         return {};
     }
-    if (!made_) {
+    // Empty and our own: another process like this one has just made it.
+    const bool just_made = status.st_uid == ::geteuid() && names_in(directory_).size() <= 2;
+    if (!made_ && !just_made) {
         return fail(ErrorCode::Denied,
                     fmt::format("the directory \"{}\" in the data directory belongs to another "
                                 "user than the server will run as; give it to that user or remove "

@@ -325,6 +325,9 @@ TEST_F(ConversationStoreTest, ADirectoryOfSomebodyElseIsRefused) {
     EXPECT_TRUE(store->give_to(12'345, 12'345));
     reopen({});
     EXPECT_EQ(store->give_to(54'321, 54'321).error().code, ErrorCode::Denied);
+    ASSERT_TRUE(store->write(file("a"), "x"));
+    reopen({});
+    EXPECT_TRUE(store->give_to(12'345, 12'345)) << "whose it is already";
 }
 
 }  // namespace
