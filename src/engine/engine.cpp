@@ -9,8 +9,8 @@
 #include <cerrno>
 
 #include "base/id.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
+#include "crypto/digest.h"
 #include "jar/step.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
@@ -284,16 +284,21 @@ Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
     if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold)) {
         co_return std::move(*ready);
     }
-    const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
-                                          {.begin = Begin::WhenTold, .zygote = zygote}));
-    const bool waits = co_await jar.io.await_sign();
-    if (!waits) {
+    std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
+    while (true) {
+        BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
+                                              {.begin = Begin::WhenTold, .zygote = zygote}));
+        const bool waits = co_await jar.io.await_sign();
+        if (waits) {
+            co_return jar;
+        }
         [[maybe_unused]] const Result<RawExit> exit =
             co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
-        co_return fail(ErrorCode::Unavailable, "an interpreter could not be started");
+        if (std::exchange(zygote, 0) == 0) {
+            co_return fail(ErrorCode::Unavailable, "an interpreter could not be started");
+        }
+        // It may have died in between; one that is started does not depend on it.
     }
-    co_return jar;
 }
 
 Task<Result<execution::SessionView>> Engine::obey(execution::SessionOrder order) {
@@ -330,7 +335,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     const StayPtr stay = live.stay;
     std::optional<ProgramFile> program;
     if (stay && manifest->has_launcher()) {
-        program = {.path = manifest->file, .sha256 = sha256_of(plan->request.code)};
+        program = {.path = manifest->file, .sha256 = crypto::sha256_hex(plan->request.code)};
     }
     Result<End> end = co_await (await_end(&jar, stay, std::move(program), give_up) &&
                                 io.pump(std::move(input), std::move(live)));

@@ -150,11 +150,8 @@ class Taker final : public jar::PackSink {
         if (!std::exchange(coming_, false)) {
             return {};
         }
-        if (program_ && program_->path == path_ && changes_.digest() == program_->sha256) {
-            changes_.drop_file();
-            return {};
-        }
-        return changes_.end_file();
+        const bool program = program_ && program_->path == path_;
+        return changes_.end_file(program ? std::string_view(program_->sha256) : "");
     }
 
     Result<void> keep_or_leave(const Result<void>& kept, const std::string& path) {

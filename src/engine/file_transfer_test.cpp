@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/sha256.h"
+#include "crypto/digest.h"
 #include "jar/courier.h"
 #include "storage/conversation_store.h"
 
@@ -140,10 +140,12 @@ TEST_F(FileTransferTest, TheProgramItselfIsNotKept) {
     start_courier();
     ASSERT_TRUE(give());
     change("main.sh", "echo");
-    EXPECT_TRUE(take(ProgramFile{.path = "main.sh", .sha256 = sha256_of("echo")})->changes.empty());
+    EXPECT_TRUE(take(ProgramFile{.path = "main.sh", .sha256 = crypto::sha256_hex("echo")})
+                    ->changes.empty());
     change("main.sh", "rewritten");
-    EXPECT_EQ(take(ProgramFile{.path = "main.sh", .sha256 = sha256_of("echo")})->changes.size(),
-              1U);
+    EXPECT_EQ(
+        take(ProgramFile{.path = "main.sh", .sha256 = crypto::sha256_hex("echo")})->changes.size(),
+        1U);
 }
 
 TEST_F(FileTransferTest, WhatFindsNoRoomIsSaid) {

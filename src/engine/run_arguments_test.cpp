@@ -260,10 +260,12 @@ TEST(RunArguments, SessionsAreAskedFor) {
         EXPECT_EQ(request_with("\"session\":true," + given).conversation_id, "talk:1");
         EXPECT_EQ(request_with(given).conversation_id, "talk:1");
         EXPECT_EQ(request_with("\"" + name + "\":\"../ä b\"").conversation_id, "../ä b");
-        for (const std::string& value : {"1", "\"\"", "\"a\\nb\"", "\"a\\u0000b\""}) {
-            expect_invalid("\"" + name + "\":" + value, "conversation");
+        expect_invalid("\"" + name + "\":1", name);
+        expect_invalid("\"" + name + "\":\"a\\u0000b\"", name);
+        for (const std::string& value :
+             {std::string(), std::string("a\\nb"), std::string(257, 'x')}) {
+            expect_invalid("\"" + name + "\":\"" + value + "\"", "conversation_id");
         }
-        expect_invalid("\"" + name + "\":\"" + std::string(257, 'x') + "\"", "conversation");
     }
     EXPECT_TRUE(request_with("\"language\":\"python\"").language_given);
     EXPECT_FALSE(request_with("\"debug\":false").language_given);

@@ -306,9 +306,10 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     BJ_TRY_VOID(jar::command_of(message.command));
     const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
     const bool has_courier = fds.size() == kGuestFdCount + 1;
-    if ((fds.size() != kGuestFdCount && !has_courier) || known || message.timeout_nanoseconds <= 0 ||
-        message.proc > jar::ProcView::Masked || message.waits > 1 ||
-        message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
+    if ((fds.size() != kGuestFdCount && !has_courier) || known ||
+        message.timeout_nanoseconds <= 0 || message.proc > jar::ProcView::Masked ||
+        message.waits > 1 || message.write_execute > jar::WriteExecute::Denied ||
+        !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {

@@ -17,6 +17,7 @@
 
 #include "base/beneath.h"
 #include "base/id.h"
+#include "crypto/digest.h"
 #include "jar/scratch.h"
 #include "storage/mime_types.h"
 
@@ -112,7 +113,7 @@ execution::FileView view_of(const StoredEntry& entry) {
 }
 
 Result<std::string> digest_of(const Fd& file) {
-    Sha256 hash;
+    crypto::Sha256 hash;
     std::vector<char> buffer(256UL * 1024);
     while (true) {
         const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
@@ -239,7 +240,7 @@ Result<void> ConversationChanges::make_directory(const std::string& path) {
 Result<void> ConversationChanges::begin_file(const NewFile& file) {
     drop_file();
     BJ_TRY_VOID(check_room(file.path));
-    hash_ = Sha256();
+    hash_ = crypto::Sha256();
     coming_ = {.entry = {.path = file.path,
                          .executable = file.executable,
                          .modified = possible_time(file.modified)},
@@ -263,12 +264,14 @@ Result<void> ConversationChanges::append(std::string_view data) {
     return write_all(file_, data);
 }
 
-std::string ConversationChanges::digest() const { return Sha256(hash_).finish(); }
-
-Result<void> ConversationChanges::end_file() {
+Result<void> ConversationChanges::end_file(std::string_view unwanted) {
+    coming_.sha256 = hash_.finish();
+    if (coming_.sha256 == unwanted) {
+        drop_file();
+        return {};
+    }
     BJ_TRY_VOID(set_time(file_, coming_.entry.modified));
     file_.reset();
-    coming_.sha256 = hash_.finish();
     const auto before = now_.find(coming_.entry.path);
     coming_.replaces = before != now_.end();
     used_ += coming_.entry.size - (coming_.replaces ? before->second.size : 0);

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "base/sha256.h"
+#include "crypto/digest.h"
 #include "execution/conversation.h"
 
 namespace belljar::storage {
@@ -94,10 +94,9 @@ class ConversationChanges {
     Result<void> make_directory(const std::string& path);
     Result<void> begin_file(const NewFile& file);
     Result<void> append(std::string_view data);
-    Result<void> end_file();
+    // One whose SHA-256 is `unwanted` is forgotten.
+    Result<void> end_file(std::string_view unwanted = {});
     void drop_file();
-    // What the file that has begun consists of so far.
-    [[nodiscard]] std::string digest() const;
     // A directory only if nothing is in it.
     void remove(const std::string& path);
 
@@ -130,7 +129,7 @@ class ConversationChanges {
     bool many_ = false;  // so that all are written out at once
     Pending coming_;
     Fd file_;
-    Sha256 hash_;
+    crypto::Sha256 hash_;
 };
 
 }  // namespace belljar::storage

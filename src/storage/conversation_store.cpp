@@ -18,8 +18,8 @@
 #include "base/beneath.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
+#include "crypto/digest.h"
 #include "jar/scratch.h"
 
 namespace belljar::storage {
@@ -172,7 +172,7 @@ Result<void> ConversationStore::give_to(uid_t user, gid_t group) const {
 }
 
 Result<Fd> ConversationStore::open_principal(const std::string& principal) const {
-    Result<Fd> directory = open_beneath(directory_, sha256_of(principal), kOpenDirectory);
+    Result<Fd> directory = open_beneath(directory_, crypto::sha256_hex(principal), kOpenDirectory);
     if (!directory && directory.error().sys_errno == ENOENT) {
         return no_such_conversation();
     }
@@ -182,7 +182,8 @@ Result<Fd> ConversationStore::open_principal(const std::string& principal) const
 Result<ConversationDirectory> ConversationStore::open_conversation(const FileName& of) const {
     BJ_TRY_VOID(check_conversation_id(of.conversation_id));
     BJ_TRY(const Fd principal, open_principal(of.principal));
-    Result<Fd> directory = open_beneath(principal, sha256_of(of.conversation_id), kOpenDirectory);
+    Result<Fd> directory =
+        open_beneath(principal, crypto::sha256_hex(of.conversation_id), kOpenDirectory);
     if (!directory && directory.error().sys_errno == ENOENT) {
         return no_such_conversation();
     }
@@ -197,7 +198,7 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
     if (found || found.error().code != ErrorCode::NotFound) {
         return found;
     }
-    const std::string owner = sha256_of(of.principal);
+    const std::string owner = crypto::sha256_hex(of.principal);
     if (::mkdirat(directory_.get(), owner.c_str(), 0700) != 0 && errno != EEXIST) {
         return fail(system_error("mkdirat"));
     }
@@ -218,7 +219,7 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
                     fmt::format("there can be at most {} conversations with files; delete some",
                                 bounds_.conversations));
     }
-    const Result<void> made = make_directory(principal, sha256_of(of.conversation_id), of);
+    const Result<void> made = make_directory(principal, crypto::sha256_hex(of.conversation_id), of);
     if (!made && made.error().sys_errno != EEXIST) {
         return fail(made.error());
     }
@@ -363,7 +364,7 @@ Result<void> ConversationStore::remove_conversation(const std::string& principal
     BJ_TRY(const Fd lock, conversation.lock(ConversationDirectory::Lock::Exclusive, deadline()));
     BJ_TRY(const Fd owner, open_principal(principal));
     const std::string temporary = std::string(kUnfinished) + random_hex(16);
-    if (::renameat(owner.get(), sha256_of(conversation_id).c_str(), owner.get(),
+    if (::renameat(owner.get(), crypto::sha256_hex(conversation_id).c_str(), owner.get(),
                    temporary.c_str()) != 0) {
         return no_such_conversation();
     }

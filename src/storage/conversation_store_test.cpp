@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/sha256.h"
+#include "crypto/digest.h"
 
 namespace belljar::storage {
 namespace {
@@ -53,8 +53,8 @@ class ConversationStoreTest : public ::testing::Test {
         return written ? ErrorCode::Internal : written.error().code;
     }
     [[nodiscard]] std::filesystem::path place_of(const FileName& name) const {
-        return top / "conversations" / sha256_of(name.principal) / sha256_of(name.conversation_id) /
-               "files";
+        return top / "conversations" / crypto::sha256_hex(name.principal) /
+               crypto::sha256_hex(name.conversation_id) / "files";
     }
 
     std::filesystem::path top;
@@ -65,7 +65,7 @@ TEST_F(ConversationStoreTest, KeepsFilesAcrossStarts) {
     const auto written = store->write(file("d/a.csv"), "1,2");
     ASSERT_TRUE(written);
     EXPECT_EQ(written->kind, FileChange::Kind::Created);
-    EXPECT_EQ(written->file.sha256, sha256_of("1,2"));
+    EXPECT_EQ(written->file.sha256, crypto::sha256_hex("1,2"));
     EXPECT_EQ(written->file.mime, "text/csv");
     reopen({});
     EXPECT_EQ(content_of(file("d/a.csv")), "1,2");
@@ -212,7 +212,7 @@ TEST_F(ConversationStoreTest, ARemovedConversationIsGone) {
     ASSERT_TRUE(store->remove_conversation("", "talk"));
     EXPECT_EQ(store->remove_conversation("", "talk").error().code, ErrorCode::NotFound);
     EXPECT_EQ(store->files(file("")).error().code, ErrorCode::NotFound);
-    EXPECT_TRUE(std::filesystem::is_empty(top / "conversations" / sha256_of("")));
+    EXPECT_TRUE(std::filesystem::is_empty(top / "conversations" / crypto::sha256_hex("")));
     EXPECT_FALSE(ConversationChanges::begin(*held, {}, Clock::now())) << "nor for who had it open";
 }
 

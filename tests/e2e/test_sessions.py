@@ -446,7 +446,7 @@ def test_a_restart_ends_sessions_with_a_clear_message(own_server, place):
     ({"session_id": ""}, "letters, digits"),
     ({"session_id": "a b"}, "letters, digits"),
     ({"session_id": "x" * 129}, "letters, digits"),
-    ({"conversation_id": "talk"}, "session"),
+    ({"conversation_id": "a\nb"}, "conversation_id"),
 ])
 def test_bad_arguments_are_refused_in_words(server, arguments, reason):
     answer = server.request("POST", "/execute", {"code": "1", **arguments})
