@@ -1,23 +1,20 @@
 #include "access/token_book.h"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <thread>
 
 #include "access/token_json.h"
-#include "base/assert.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/duration.h"
+#include "crypto/digest.h"
 
 namespace belljar::access {
 namespace {
@@ -33,18 +30,6 @@ constexpr Bytes kFileLimit = mebibytes(8);
 constexpr auto kLockTime = std::chrono::seconds(5);
 constexpr auto kLockPause = std::chrono::milliseconds(20);
 constexpr std::chrono::days kLongestLife(36'500);
-
-std::string sha256_of(std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    BJ_ASSERT(EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) ==
-              1);
-    std::string hex;
-    for (unsigned index = 0; index < size; ++index) {
-        hex += fmt::format("{:02x}", digest[index]);
-    }
-    return hex;
-}
 
 WallTime wall_clock() {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -190,7 +175,7 @@ Result<std::string> add_token(const Fd& folder, const NewToken& wanted) {
     BJ_TRY(std::string token, choose_token(wanted));
     BJ_TRY(const Fd lock, lock_folder(folder));
     BJ_TRY(std::vector<TokenRecord> records, read_tokens(folder));
-    const std::string sha256 = sha256_of(token);
+    const std::string sha256 = crypto::sha256_hex(token);
     for (const TokenRecord& record : records) {
         if (record.name == wanted.name || record.sha256 == sha256) {
             return fail(ErrorCode::Conflict,
@@ -246,7 +231,7 @@ Result<std::optional<WallTime>> parse_expiry(std::string_view text, WallTime now
 
 Result<Caller> TokenBook::find(std::string_view token, WallTime now) {
     refresh();
-    const std::string sha256 = sha256_of(token);
+    const std::string sha256 = crypto::sha256_hex(token);
     const TokenRecord* found = nullptr;
     // Looks at every one, so that the time tells nothing of where the right one stands.
     for (const TokenRecord& record : records_) {
