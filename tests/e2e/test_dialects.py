@@ -226,8 +226,9 @@ import log_store
 with gzip.open('logs/pay.log.2.gz', 'wt') as file:
     file.write('2020-01-01 00:00:00 ERROR KeyError: old\\n')
 [log_store.search_logs('pay', 'error', limit=2),
- log_store.search_logs('pay', 'x', log_level='warn'), log_store.search_logs('pay', 'nothing'), log_store.tail_logs('pay', lines=1),
- log_store.list_services(), log_store.get_error_summary('pay', hours=1_000_000)]
+ log_store.search_logs('pay', 'x', log_level='warn'), log_store.search_logs('pay', 'nothing'),
+ log_store.tail_logs('pay', lines=1), log_store.list_services(),
+ log_store.get_error_summary('pay', hours=1_000_000)]
 """
 
 
