@@ -22,11 +22,11 @@ class FileTools : public testing::Test {
    protected:
     ToolOutcome call(const std::string& name, std::string_view arguments) {
         Toolbox toolbox(executor);
-        ToolOutcome outcome = std::get<ToolOutcome>(
+        ToolOutcome outcome =
             run_task(
                 toolbox.call({.name = name, .arguments = parse_json(arguments).value().as_object()},
                              std::make_shared<engine::Cancellation>()))
-                .value());
+                .value();
         if (outcome.structured) {
             const json::object schema = find_tool(name)->define(executor.sandbox).output_schema;
             EXPECT_EQ(schema_fault(*outcome.structured, schema), "");
