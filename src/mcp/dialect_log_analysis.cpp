@@ -196,7 +196,7 @@ ToolDefinition define(std::string_view tool) {
         input.at("properties").as_object()["conversation_id"] = {
             {"type", "string"},
             {"minLength", 1},
-            {"maxLength", 128},
+            {"maxLength", 256},
             {"description", "Whose files; one of your own if left out."}};
     }
     if (tool == "run_skill") {

@@ -19,8 +19,6 @@ packages_of() {
                 "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
                 "gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "python3-jwt python3-cryptography python3-jsonschema" \
-                "gcc g++ perl ruby lua5.4 php-cli mawk" \
-                "python3-jwt python3-cryptography python3-jsonschema" \
                 "$(node_packages)"
             ;;
         # What guests find for work with data, and fonts for what they draw. On Debian 12 scipy's
