@@ -32,7 +32,8 @@ def find(order):
     functions = public_functions(load(order["module"]))
     if order["function"] not in functions:
         names = ", ".join(sorted(functions))
-        raise LookupError(f"{order['module']} has no function '{order['function']}'; it has {names}")
+        raise LookupError(f"{order['module']} has no function '{order['function']}'; "
+                          f"it has {names}")
     return functions[order["function"]]
 
 

@@ -24,7 +24,7 @@ constexpr std::string_view kRunInput = R"({
     "conversationId": {
       "type": "string",
       "minLength": 1,
-      "maxLength": 128,
+      "maxLength": 256,
       "description": "Names the files in /data that programs share."
     },
     "language": {"type": "string", "minLength": 1, "maxLength": 64},
@@ -93,7 +93,7 @@ constexpr std::string_view kRunnersOutput = R"({
 constexpr std::string_view kUploadInput = R"({
   "type": "object",
   "properties": {
-    "conversationId": {"type": "string", "minLength": 1, "maxLength": 128},
+    "conversationId": {"type": "string", "minLength": 1, "maxLength": 256},
     "filename": {"type": "string", "minLength": 1, "maxLength": 1024},
     "content": {"type": "string", "description": "The bytes of the file in base64."}
   },

@@ -122,8 +122,8 @@ constexpr std::string_view kToolDiscovery = R"({
 
 constexpr std::string_view kNone = "{}";
 
-// Whether what the function writes stays.
-enum class Keeping { Nothing, Files };
+// Whether the function finds files of a conversation: none, those of one that is named, or always.
+enum class Keeping { Nothing, Named, Files };
 
 struct Route {
     std::string_view tool;
@@ -136,7 +136,7 @@ struct Route {
 };
 
 constexpr std::array kRoutes = std::to_array<Route>({
-    {"log_store", "log_store", "search_logs", Keeping::Nothing, kLogStore, "Search logs",
+    {"log_store", "log_store", "search_logs", Keeping::Named, kLogStore, "Search logs",
      "Searches the log files of a service and gives only what fits: use it instead of reading "
      "whole logs. search_logs gives lines with the keyword, get_error_summary counts errors by "
      "type, tail_logs gives the last lines, list_services says which logs there are. Example: "
@@ -192,11 +192,11 @@ ToolDefinition define(std::string_view tool) {
     const Route& route = route_of(tool);
     json::object input = schema_from(kNoArguments);
     input["properties"] = schema_from(route.properties);
-    if (route.keeping == Keeping::Files) {
+    if (route.keeping != Keeping::Nothing) {
         input.at("properties").as_object()["conversation_id"] = {
             {"type", "string"},
             {"minLength", 1},
-            {"maxLength", 128},
+            {"maxLength", 256},
             {"description", "Whose files; one of your own if left out."}};
     }
     if (tool == "run_skill") {
@@ -221,12 +221,12 @@ Script script_for(const Route& route, ToolCall call) {
         call.arguments.erase("function");
     }
     std::optional<std::string> conversation;
-    if (route.keeping == Keeping::Files) {
-        conversation = is_given(call.arguments, "conversation_id")
-                           ? text_of(call.arguments, "conversation_id")
-                           : std::string(kUsualConversation);
-        call.arguments.erase("conversation_id");
+    if (is_given(call.arguments, "conversation_id")) {
+        conversation = text_of(call.arguments, "conversation_id");
+    } else if (route.keeping == Keeping::Files) {
+        conversation = kUsualConversation;
     }
+    call.arguments.erase("conversation_id");
     return {.program = "python/call_tool.py",
             .input = json::object{{"module", route.module},
                                   {"function", std::move(function)},

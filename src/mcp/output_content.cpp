@@ -77,7 +77,7 @@ void add_stream_link(const execution::RunResult& result, execution::OutputStream
 void add_file_links(const execution::RunResult& result, std::vector<Content>& content) {
     std::size_t count = 0;
     for (const execution::ProducedFile& file : result.files) {
-        if (!file.uri.empty() && ++count <= kMostLinks) {
+        if (!file.uri.empty() && is_there(file) && ++count <= kMostLinks) {
             content.emplace_back(ResourceLink{
                 .uri = file.uri, .name = file.name, .mime = file.mime, .size = file.size});
         }
@@ -107,6 +107,8 @@ std::vector<Content> content_of(const execution::RunResult& result, execution::O
     add_file_links(result, content);
     return content;
 }
+
+bool is_there(const execution::ProducedFile& file) { return !file.sha256.empty(); }
 
 std::string stream_uri(std::string_view execution_id, execution::OutputStream stream) {
     return fmt::format("belljar://runs/{}/{}", execution_id, execution::name_of(stream));

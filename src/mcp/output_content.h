@@ -17,6 +17,9 @@ namespace belljar::mcp {
 [[nodiscard]] std::vector<Content> content_of(const execution::RunResult& result,
                                               execution::OutputForm form);
 
+// Whether the file can be read: one that the run has deleted has no digest.
+[[nodiscard]] bool is_there(const execution::ProducedFile& file);
+
 // Where a stream of a run is to be read as a resource.
 [[nodiscard]] std::string stream_uri(std::string_view execution_id, execution::OutputStream stream);
 

@@ -37,10 +37,12 @@ TEST(OutputContent, InFullShowsEveryFormThatIsAPictureOrText) {
 }
 
 TEST(OutputContent, PointsToStreamsThatWereKeptAndToFiles) {
-    RunResult result{.execution_id = "run-1",
-                     .stdout_stream = {.text = "a...z", .truncated = true, .bytes = 9000},
-                     .files = {{.name = "a.csv", .size = 3, .mime = "text/csv", .uri = "f:a"},
-                               {.name = "b", .size = 4}}};
+    RunResult result{
+        .execution_id = "run-1",
+        .stdout_stream = {.text = "a...z", .truncated = true, .bytes = 9000},
+        .files = {{.name = "a.csv", .size = 3, .mime = "text/csv", .sha256 = "1", .uri = "f:a"},
+                  {.name = "gone", .uri = "f:gone"},
+                  {.name = "b", .size = 4, .sha256 = "2"}}};
     std::vector<Content> content = content_of(result, OutputForm::Compact);
     ASSERT_EQ(content.size(), 1U);
     EXPECT_EQ(std::get<ResourceLink>(content[0]).uri, "f:a");

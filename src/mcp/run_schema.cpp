@@ -266,8 +266,8 @@ json::object run_input_schema(const engine::SandboxInfo& info) {
              "go on with its variables and imports. A call that crashes or runs out of time costs "
              "only itself: the state before it stays.");
     describe(input, "conversation_id",
-             "Any text that names the conversation: its files are in /workspace and outlive the "
-             "call. With session, also the session of the conversation.");
+             "A name of your choice: runs that give the same one find the files in /workspace that "
+             "the others left. With session: whose session it is, so that no id has to be kept.");
     describe(input, "use_container",
              "Changes nothing: every run is kept apart at least as a container would keep it; the "
              "result says how, in isolation.tier.");

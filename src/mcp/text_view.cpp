@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "execution/error_wire.h"
+#include "mcp/output_content.h"
 #include "mcp/revision.h"
 
 namespace belljar::mcp {
@@ -112,13 +113,22 @@ void add_report_notes(Lines& lines, const RunResult& result) {
     }
 }
 
-std::string files_line(const std::vector<execution::ProducedFile>& files) {
-    std::string line = "Files written:";
+void add_files(Lines& lines, const std::vector<execution::ProducedFile>& files) {
+    std::vector<std::string> written;
+    std::vector<std::string> deleted;
     for (const execution::ProducedFile& file : files) {
-        line += fmt::format(" {} ({} bytes)", file.name, file.size);
-        line += &file == &files.back() ? "" : ",";
+        if (is_there(file)) {
+            written.push_back(fmt::format("{} ({} bytes)", file.name, file.size));
+        } else {
+            deleted.push_back(file.name);
+        }
     }
-    return line;
+    if (!written.empty()) {
+        lines.add(fmt::format("Files written: {}", fmt::join(written, ", ")));
+    }
+    if (!deleted.empty()) {
+        lines.add(fmt::format("Files deleted: {}", fmt::join(deleted, ", ")));
+    }
 }
 
 std::string exit_line(const RunResult& result) {
@@ -214,9 +224,7 @@ std::string text_view(const RunResult& result, OutputForm form) {
     for (const execution::Denial& denial : result.denials) {
         lines.add(denial_line(denial));
     }
-    if (!result.files.empty()) {
-        lines.add(files_line(result.files));
-    }
+    add_files(lines, result.files);
     add_truncation(lines, "stdout", result.stdout_stream);
     add_truncation(lines, "stderr", result.stderr_stream);
     add_whole_output(lines, result.full_output);

@@ -29,11 +29,13 @@ TEST(TextView, PartsStandInOrder) {
     result.error = {.type = "ValueError", .message = "no", .line = 4};
     result.result_repr = "42";
     result.denials = {{.what = "connect to 10.0.0.1", .rule = "network", .hint = "Use files."}};
-    result.files = {{.name = "a.txt", .size = 3}, {.name = "b", .size = 0}};
+    result.files = {{.name = "a.txt", .size = 3, .sha256 = "1"},
+                    {.name = "b", .size = 0, .sha256 = "2"},
+                    {.name = "c"}};
     EXPECT_EQ(text_view(result),
               "out\n[stderr]\nwarn\nValueError: no (line 4)\n=> 42\n"
               "Denied: connect to 10.0.0.1 (rule network). Use files.\n"
-              "Files written: a.txt (3 bytes), b (0 bytes)\n"
+              "Files written: a.txt (3 bytes), b (0 bytes)\nFiles deleted: c\n"
               "[error] The program ended with exit code 3.");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 class ToolboxTest : public testing::Test {
    protected:
-    RpcResult<Answer> call(std::string name, std::string_view arguments) {
+    RpcResult<ToolOutcome> call(std::string name, std::string_view arguments) {
         return run_task(toolbox.call({.name = std::move(name),
                                       .arguments = parse_json(arguments).value().as_object(),
                                       .principal = "ada"},
@@ -22,7 +22,7 @@ class ToolboxTest : public testing::Test {
     }
 
     ToolOutcome outcome(std::string name, std::string_view arguments) {
-        return std::get<ToolOutcome>(call(std::move(name), arguments).value());
+        return call(std::move(name), arguments).value();
     }
 
     json::object output_schema(std::string_view name) {
@@ -157,7 +157,7 @@ TEST_F(ToolboxTest, ARefusalTellsWhenToTryAgain) {
 TEST_F(ToolboxTest, OurOwnFaultsAreErrorsWithoutDetail) {
     for (const ErrorCode code : {ErrorCode::Internal, ErrorCode::SystemCall}) {
         executor.error = Error{.code = code, .message = "/secret/path"};
-        const RpcResult<Answer> answer = call("execute_code", R"({"code":""})");
+        const RpcResult<ToolOutcome> answer = call("execute_code", R"({"code":""})");
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().code, RpcCode::InternalError);
         EXPECT_EQ(answer.error().message.find("secret"), std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(ToolboxTest, OurOwnFaultsAreErrorsWithoutDetail) {
 }
 
 TEST_F(ToolboxTest, UnknownToolsNameTheKnownOnes) {
-    const RpcResult<Answer> answer = call(std::string(1000, 'x'), "{}");
+    const RpcResult<ToolOutcome> answer = call(std::string(1000, 'x'), "{}");
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, RpcCode::InvalidParams);
     EXPECT_LT(answer.error().message.size(), 400U);

@@ -30,7 +30,7 @@ constexpr std::string_view kListInput = R"({
     "conversation_id": {
       "type": "string",
       "minLength": 1,
-      "maxLength": 128,
+      "maxLength": 256,
       "description": "The conversation, by the name that you give to execute_code."
     },
     "path": {
@@ -77,7 +77,7 @@ constexpr std::string_view kListOutput = R"({
 constexpr std::string_view kReadInput = R"({
   "type": "object",
   "properties": {
-    "conversation_id": {"type": "string", "minLength": 1, "maxLength": 128},
+    "conversation_id": {"type": "string", "minLength": 1, "maxLength": 256},
     "path": {
       "type": "string",
       "minLength": 1,
@@ -130,7 +130,7 @@ constexpr std::string_view kReadOutput = R"({
 constexpr std::string_view kWriteInput = R"({
   "type": "object",
   "properties": {
-    "conversation_id": {"type": "string", "minLength": 1, "maxLength": 128},
+    "conversation_id": {"type": "string", "minLength": 1, "maxLength": 256},
     "path": {
       "type": "string",
       "minLength": 1,

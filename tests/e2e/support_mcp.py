@@ -75,3 +75,26 @@ class StdioServer:
 def pass_on(stream, lines):
     for line in stream:
         lines.put(line)
+
+
+def tool_answer(server, message):
+    """The answer to a modern request over HTTP."""
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": MODERN,
+               "Mcp-Method": message["method"]}
+    if message["method"] == "tools/call":
+        headers["Mcp-Name"] = message["params"]["name"]
+    answer = server.request("POST", "/mcp", modern(message), headers)
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def call_tool(server, tool, /, **arguments):
+    """The result of a tool."""
+    message = request(1, "tools/call", name=tool, arguments=arguments)
+    return tool_answer(server, message)["result"]
+
+
+def list_tools(server):
+    """The definitions of all listed tools, by name."""
+    tools = tool_answer(server, request(1, "tools/list"))["result"]["tools"]
+    return {tool["name"]: tool for tool in tools}

@@ -80,8 +80,8 @@ def test_every_form_if_asked_for(open_server):
     server.ask(initialize())
     result = server.ask(call(2, PLOT, output="full"))["result"]
     assert server.finish()[0] == 0
-    assert [block["type"] for block in result["content"]] == ["text", "image", "text", "text"]
-    assert "<svg" in result["content"][2]["text"]
+    assert [block["type"] for block in result["content"]] == ["text", "image", "resource", "text"]
+    assert "<svg" in result["content"][2]["resource"]["text"]
 
 
 def test_terminal_shows_no_pictures_but_json_has_them(place):

@@ -63,12 +63,17 @@ def test_a_module_of_the_program_comes_first(own_server, tools, name):
     assert record["result"] == ["the program", "Hello, you"], record["stderr"]
 
 
-@pytest.mark.parametrize("settings", ["none", "empty"])
-def test_without_tools_there_is_no_package(place, settings):
+def test_without_tools_there_is_no_package(place):
     (place / "empty").mkdir()
     code = "import sys\nprint('/tools' in sys.path, 'tools' in sys.modules)"
-    ended = run_code(code) if settings == "none" else run_with(place / "empty", code)
+    ended = run_with(place / "empty", code)
     assert (ended.stdout, ended.stderr) == (b"False False\n", b"")
+
+
+def test_without_a_setting_there_are_those_beside_the_program():
+    ended = run_code("from tools import privacy\nimport log_store\n"
+                     "print(privacy.scrub_emails('a@b.de'))")
+    assert (ended.stdout, ended.stderr) == (b"[EMAIL_REDACTED]\n", b"")
 
 
 def test_a_relative_path_is_that_of_the_start(tools):

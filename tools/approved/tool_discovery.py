@@ -1,7 +1,7 @@
 """Tells which functions the approved modules have, so that programs load only what they need.
 
-What is known is read out of the text of the modules; none of them is executed for it. Stubs that can
-be browsed are written to the directory tools of the workspace.
+What is known is read out of the text of the modules; none of them is executed for it. Stubs that
+can be browsed are written to the directory tools of the workspace.
 """
 
 import ast as _ast

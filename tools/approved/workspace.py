@@ -1,7 +1,7 @@
 """Files that stay between programs, below one directory, within limits; and checkpoints.
 
-The directory is /workspace, or the one that the variable WORKSPACE_PATH names. Paths are relative to
-it, and nothing outside of it can be reached through this module.
+The directory is /workspace, or the one that the variable WORKSPACE_PATH names. Paths are relative
+to it, and nothing outside of it can be reached through this module.
 """
 
 import json as _json
