@@ -15,9 +15,10 @@ packages_of() {
                 "curl $(node_packages)"
             ;;
         test)
-            echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
-                "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
-                "gcc g++ perl ruby lua5.4 php-cli mawk python3-jwt python3-cryptography" \
+            echo "libclang-rt-19-dev llvm-19 python3-pytest python3-venv procps iproute2 runc" \
+                "uidmap golang-github-containers-common erofs-utils e2fsprogs" \
+                "$(packages_of science) gcc g++ perl ruby lua5.4 php-cli mawk" \
+                "python3-jwt python3-cryptography" \
                 "$(node_packages)"
             ;;
         # What guests find for work with data, and fonts for what they draw. On Debian 12 scipy's
