@@ -57,5 +57,6 @@ class Results:
             self.checks[name] = read_checks(path)
 
     def of(self, scenario):
-        assert scenario in self.checks, f"{scenario} did not run:\n{self.output[-SHOWN_CHARACTERS:]}"
+        shown = self.output[-SHOWN_CHARACTERS:]
+        assert scenario in self.checks, f"{scenario} did not run:\n{shown}"
         return self.checks[scenario]
