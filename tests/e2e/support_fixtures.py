@@ -107,6 +107,14 @@ def open_server(session_place):
     assert started.stop() == 0
 
 
+@pytest.fixture(scope="session")
+def fixture_server(session_place):
+    """The same with the tools, resources and prompts of the conformance suite."""
+    started = Server(session_place / "fixtures", "--conformance", "--auth", "none")
+    yield started
+    assert started.stop() == 0
+
+
 @pytest.fixture
 def own_server(place):
     """Starts servers that the test may end as it likes; what still runs is ended after it."""

@@ -78,8 +78,8 @@ def event_data(text):
             yield "\n".join(lines)
 
 
-def send(server, body, headers=None, method="POST", path="/mcp"):
-    answer = server.request(method, path, body, {**ACCEPT, **(headers or {})})
+def send(server, body, headers=None, method="POST", path="/mcp", token=True):
+    answer = server.request(method, path, body, {**ACCEPT, **(headers or {})}, token)
     return Reply(answer.status, answer.headers, answer.body)
 
 

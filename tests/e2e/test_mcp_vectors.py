@@ -51,7 +51,8 @@ def is_told_on_the_way(reply):
     return (reply.kind == EVENTS and response["id"] == 2 and tokens == {7}
             and methods == {"notifications/progress", "notifications/message"}
             and reply.headers["X-Accel-Buffering"] == "no"
-            and "no-cache" in reply.headers["Cache-Control"] and b"id:" not in reply.body)
+            and reply.headers["Cache-Control"] in ("no-cache, no-transform", "no-store")
+            and b"\nid:" not in reply.body)
 
 
 def is_tool_error(reply):
