@@ -95,6 +95,7 @@ def session_place(leaves_nothing_at_the_end):
 def server(session_place):
     """One server with a token for all tests that do not end or change it."""
     started = Server(session_place / "server")
+    started.settle()
     yield started
     assert started.stop() == 0
 
@@ -103,6 +104,7 @@ def server(session_place):
 def open_server(session_place):
     """The same without authentication."""
     started = Server(session_place / "open", "--auth", "none")
+    started.settle()
     yield started
     assert started.stop() == 0
 
@@ -111,6 +113,7 @@ def open_server(session_place):
 def fixture_server(session_place):
     """The same with the tools, resources and prompts of the conformance suite."""
     started = Server(session_place / "fixtures", "--conformance", "--auth", "none")
+    started.settle()
     yield started
     assert started.stop() == 0
 

@@ -16,6 +16,7 @@ from support_wire import ACCEPT, OldSession, Session, send
 PING = request(1, "ping")
 REVISIONS = LEGACY[1:]  # 2024-11-05 had no Streamable HTTP
 LEFT = 1000
+TOO_MANY = 2500  # for one caller
 GROWTH_MIB = 64
 
 
@@ -191,13 +192,14 @@ def open_quickly(server, connection):
 def test_sessions_that_are_opened_and_left(own_server):
     """Memory is bounded. Whoever comes gets a session; those that were idle longest make room."""
     server = own_server("--auth", "none")
+    server.settle()
     used = Session(server)
     before = memory_mib(server)
+    opened = []
     with server.connect() as connection:
-        opened = [open_quickly(server, connection) for _ in range(LEFT)]
-        for _ in range(3):
-            used.post(PING)
+        while len(opened) < TOO_MANY:
             opened += [open_quickly(server, connection) for _ in range(LEFT // 4)]
+            used.post(PING)
     assert len(set(opened)) == len(opened)
     growth = memory_mib(server) - before
     if not sanitizer_options():  # they keep what was freed
@@ -207,7 +209,7 @@ def test_sessions_that_are_opened_and_left(own_server):
         headers = {"Mcp-Session-Id": name, "MCP-Protocol-Version": LEGACY[-1]}
         return send(server, PING, headers).status
 
-    alive = [status(name) == 200 for name in opened[::25]]
+    alive = [status(name) == 200 for name in opened[::50]]
     assert alive == sorted(alive), "the oldest go first"
     assert not alive[0] and alive[-1], "some had to go"
     assert used.post(PING).status == 200, "one that is used stays"
@@ -215,9 +217,11 @@ def test_sessions_that_are_opened_and_left(own_server):
 
 def test_session_with_a_running_program_is_not_idle(own_server):
     server = own_server("--auth", "none")
+    server.settle()
     session = Session(server)
-    with session.stream(call(2, "import time; time.sleep(6)\n'still here'", timeout=30)) as stream:
+    code = "import time\nprint('begun', flush=True)\ntime.sleep(6)\n'still here'"
+    with session.stream(progress_of(call(2, code, timeout=30))) as stream:
         with server.connect() as connection:
-            for _ in range(LEFT + 250):
+            for _ in range(TOO_MANY):
                 open_quickly(server, connection)
         assert stream.answer_to(2)["result"]["structuredContent"]["result"] == "still here"
