@@ -1,10 +1,8 @@
 // A call that is given up ends its program, with everything that the program started.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 
-import { HTTP_CLIENTS, LEGACY, MODERN, STDIO_CLIENTS, openSession, testEach }
-  from './support/clients.mjs';
+import { CLIENTS, testEach } from './support/clients.mjs';
 import { endlessProgram } from './support/guests.mjs';
 
 async function giveUp(session, program) {
@@ -20,9 +18,7 @@ async function assertGoesOn(session) {
   assert.equal(answer.structuredContent.stdout, '42\n');
 }
 
-const at = (revision) => (kind) => kind.revision === revision;
-
-testEach([...STDIO_CLIENTS, ...HTTP_CLIENTS.filter(at(MODERN))], (check) => {
+testEach(CLIENTS, (check) => {
   check('cancels an endless program and its children', async (session) => {
     const program = endlessProgram();
     await giveUp(session, program);
@@ -30,19 +26,3 @@ testEach([...STDIO_CLIENTS, ...HTTP_CLIENTS.filter(at(MODERN))], (check) => {
     await assertGoesOn(session);
   });
 });
-
-// A request of the older revisions is not bound to its connection: the program has its full time,
-// but ends with the server.
-for (const kind of HTTP_CLIENTS.filter(at(LEGACY))) {
-  test(`${kind.name}: gives up an endless program, which ends with the server`, async () => {
-    const session = await openSession(kind);
-    const program = endlessProgram();
-    try {
-      await giveUp(session, program);
-      await assertGoesOn(session);
-    } finally {
-      await session.close();
-    }
-    await program.gone();
-  });
-}

@@ -58,6 +58,10 @@ class Server:
         assert ended is None, f"ended with {ended}: {self.errors}"
         return LAST_LINE_OF_GREETING in self.greeting
 
+    def settle(self):
+        """Waits for the trials of languages after the start, which look like somebody's runs."""
+        assert self.request("GET", "/v1/runners").status == 200
+
     @property
     def greeting(self):
         return self.output_file.read_text()

