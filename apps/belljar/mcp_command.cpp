@@ -114,7 +114,8 @@ Result<void> try_speak(const config::Settings& settings) {
     BJ_TRY_VOID(runtime->drop_privileges());
     mcp::Server server(runtime->io().get_executor(), runtime->engine(),
                        {.identity = {.version = BELLJAR_VERSION},
-                        .dialects = mcp::parse_dialects(settings.tools.dialects)},
+                        .dialects = mcp::parse_dialects(settings.tools.dialects),
+                        .outputs = keeping.place().store},
                        runtime->log());
     mcp::Connection connection(server.dispatcher(), server.changes());
     transport::StdioChannel channel(runtime->io().get_executor(), connection,

@@ -135,7 +135,8 @@ struct Service {
             const storage::OutputStore& outputs)
         : mcp(runtime.io().get_executor(), runtime.engine(),
               {.identity = {.version = BELLJAR_VERSION},
-               .dialects = mcp::parse_dialects(settings.tools.dialects)},
+               .dialects = mcp::parse_dialects(settings.tools.dialects),
+               .outputs = &outputs},
               runtime.log()),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,

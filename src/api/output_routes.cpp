@@ -62,23 +62,25 @@ std::optional<HttpResponse> OutputRoutes::answer(const HttpRequest& request) con
     if (!path.starts_with(kBefore) || end == std::string_view::npos) {
         return std::nullopt;
     }
-    const std::string_view execution_id = path.substr(kBefore.size(), end - kBefore.size());
+    const storage::OutputOwner owner{
+        .execution_id = std::string(path.substr(kBefore.size(), end - kBefore.size())),
+        .principal = request.principal};
     const std::string_view rest = path.substr(end + kAfter.size());
     const bool reading = request.method == "GET" || request.method == "HEAD";
     if (rest.empty()) {
-        return reading ? list(execution_id) : refuse_method();
+        return reading ? list(owner) : refuse_method();
     }
     for (const OutputStream stream : kStreams) {
         if (rest.starts_with('/') && rest.substr(1) == execution::name_of(stream)) {
-            return reading ? send(request, execution_id, stream) : refuse_method();
+            return reading ? send(request, owner, stream) : refuse_method();
         }
     }
     return std::nullopt;
 }
 
-HttpResponse OutputRoutes::list(std::string_view execution_id) const {
+HttpResponse OutputRoutes::list(const storage::OutputOwner& owner) const {
     const std::optional<storage::StoredOutput> output =
-        store_ == nullptr ? std::nullopt : store_->find(execution_id);
+        store_ == nullptr ? std::nullopt : store_->find(owner);
     if (!output) {
         return make_refusal(404, kNothing);
     }
@@ -88,24 +90,24 @@ HttpResponse OutputRoutes::list(std::string_view execution_id) const {
             streams.push_back({{"name", execution::name_of(stream)},
                                {"bytes", stored->bytes},
                                {"complete", !stored->cut},
-                               {"uri", uri_of(execution_id, stream)}});
+                               {"uri", uri_of(owner.execution_id, stream)}});
         }
     }
-    return {.body = to_text(
-                json::object{{"execution_id", execution_id}, {"streams", std::move(streams)}})};
+    return {.body = to_text(json::object{{"execution_id", owner.execution_id},
+                                         {"streams", std::move(streams)}})};
 }
 
-HttpResponse OutputRoutes::send(const HttpRequest& request, std::string_view execution_id,
+HttpResponse OutputRoutes::send(const HttpRequest& request, const storage::OutputOwner& owner,
                                 OutputStream stream) const {
     if (store_ == nullptr) {
         return make_refusal(404, kNothing);
     }
-    Result<storage::OpenStream> opened = store_->open_stream(execution_id, stream);
+    Result<storage::OpenStream> opened = store_->open_stream(owner, stream);
     if (!opened) {
         return make_refusal(execution::http_status(opened.error().code),
                             execution::client_message(opened.error()));
     }
-    const std::string tag = tag_of(execution_id, stream);
+    const std::string tag = tag_of(owner.execution_id, stream);
     const RangeChoice choice = choose_range(wanted_range(request, tag), opened->bytes);
     if (choice.kind == RangeKind::Unsatisfiable) {
         return refuse_range(opened->bytes);
@@ -115,8 +117,9 @@ HttpResponse OutputRoutes::send(const HttpRequest& request, std::string_view exe
         .content_type = "application/octet-stream",
         .headers = {{"Accept-Ranges", "bytes"},
                     {"ETag", tag},
-                    {"Content-Disposition", fmt::format("attachment; filename=\"{}-{}\"",
-                                                        execution_id, execution::name_of(stream))}},
+                    {"Content-Disposition",
+                     fmt::format("attachment; filename=\"{}-{}\"", owner.execution_id,
+                                 execution::name_of(stream))}},
         .file = access::FilePart{.file = std::move(opened->file), .length = opened->bytes}};
     if (choice.kind == RangeKind::Part) {
         response.status = 206;

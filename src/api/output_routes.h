@@ -11,7 +11,7 @@ namespace belljar::api {
 // The whole output of runs whose result could hold only a part of it:
 //   GET /v1/runs/{execution_id}/output           what is kept, as JSON
 //   GET /v1/runs/{execution_id}/output/stdout    the bytes, or a range of them
-// Borrows the store; there may be none.
+// To its owner alone. Borrows the store; there may be none.
 class OutputRoutes {
    public:
     explicit OutputRoutes(const storage::OutputStore* store) : store_(store) {}
@@ -21,9 +21,9 @@ class OutputRoutes {
         const access::HttpRequest& request) const;
 
    private:
-    [[nodiscard]] access::HttpResponse list(std::string_view execution_id) const;
+    [[nodiscard]] access::HttpResponse list(const storage::OutputOwner& owner) const;
     [[nodiscard]] access::HttpResponse send(const access::HttpRequest& request,
-                                            std::string_view execution_id,
+                                            const storage::OutputOwner& owner,
                                             execution::OutputStream stream) const;
 
     const storage::OutputStore* store_;

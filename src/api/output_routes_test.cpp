@@ -26,7 +26,7 @@ class OutputRoutesTest : public testing::Test {
         place = name;
         const Fd data(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         store = storage::OutputStore::open(data, {}).value();
-        storage::OutputRecording recording = store->record(id, Bytes{10});
+        storage::OutputRecording recording = store->record({id}, Bytes{10});
         recording.append(OutputStream::Stdout, "0123456789");
         EXPECT_TRUE(recording.publish().value());
     }
@@ -80,7 +80,7 @@ TEST_F(OutputRoutesTest, ListsWhatIsKept) {
 
 TEST_F(OutputRoutesTest, TellsWhatWasCut) {
     const std::string other = make_uuid();
-    storage::OutputRecording recording = store->record(other, Bytes{4});
+    storage::OutputRecording recording = store->record({other}, Bytes{4});
     recording.append(OutputStream::Stderr, "too long");
     ASSERT_TRUE(recording.publish().value());
     const HttpResponse response = ask("/v1/runs/" + other + "/output").value();

@@ -321,7 +321,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     const TimePoint begun = Clock::now();
     GuestIo& io = jar.io;
     if (options_.outputs.store != nullptr) {
-        io.keep_in(options_.outputs.store->record(execution_id, plan->limits.output_file));
+        io.keep_in(options_.outputs.store->record({execution_id, plan->request.principal},
+                                                  plan->limits.output_file));
     }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });

@@ -37,7 +37,7 @@ class GuestIoTest : public testing::Test {
         ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
         io->on_flood([this] { ++floods; });
         if (store) {
-            io->keep_in(store->record(id, limits.output_file));
+            io->keep_in(store->record({id}, limits.output_file));
         }
         GuestInput input{.request = request, .stdin_text = std::move(stdin_text)};
         asio::co_spawn(context, io->pump(std::move(input), std::move(live)),
@@ -80,7 +80,7 @@ class GuestIoTest : public testing::Test {
     }
 
     std::string kept(OutputStream stream) {
-        const Result<storage::OpenStream> opened = store->open_stream(id, stream);
+        const Result<storage::OpenStream> opened = store->open_stream({id}, stream);
         return opened ? read_all(opened->file, mebibytes(64)).value() : "(nothing)";
     }
 
@@ -326,7 +326,7 @@ TEST_F(GuestIoTest, AFileHasItsOwnLimit) {
     close_outputs();
     EXPECT_TRUE(io->recording()->publish().value());
     EXPECT_EQ(kept(OutputStream::Stdout).size(), 100U << 10U);
-    EXPECT_TRUE(store->find(id).value()[0]->cut);
+    EXPECT_TRUE(store->find({id}).value()[0]->cut);
     EXPECT_EQ(io->captured_stdout().bytes, 300U << 10U) << "counted to the end";
 }
 

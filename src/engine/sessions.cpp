@@ -334,7 +334,8 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
     GuestIo& io = host->jar.io;
     io.begin_cell(limits);
     if (options_.outputs.store != nullptr) {
-        io.keep_in(options_.outputs.store->record(execution_id, limits.output_file));
+        io.keep_in(options_.outputs.store->record({execution_id, plan->request.principal},
+                                                  limits.output_file));
     }
     warden_.on_end(host->jar.id, nullptr);
     session->expiry.cancel();

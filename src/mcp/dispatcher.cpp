@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mcp/quote.h"
+#include "mcp/shipped_resources.h"
 
 namespace belljar::mcp {
 
@@ -104,6 +105,7 @@ Offers Dispatcher::offers() const {
     return {.list_changes = std::ranges::any_of(
                 providers_, [](const Provider* provider) { return provider->changes_lists(); }),
             .extensions = {{kTasksExtension, json::object{}},
+                           {kAppsExtension, json::object{}},
                            {kSkillsExtension, json::object{{"directoryRead", true}}}}};
 }
 

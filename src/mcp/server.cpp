@@ -72,9 +72,9 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
                const Log& log)
     : options_(std::move(options)),
       tasks_(io, log, changes_),
-      tools_(executor, options_.dialects),
-      dispatcher_(
-          std::make_unique<Dispatcher>(options_.identity, Providers{&tools_}, changes_, tasks_)),
+      offerings_(io, {executor, changes_, options_.outputs, options_.dialects}, log),
+      dispatcher_(std::make_unique<Dispatcher>(options_.identity, offerings_.providers(), changes_,
+                                               tasks_)),
       sessions_(io, changes_),
       sse_(io, log, *dispatcher_, changes_),
       calls_(io, log) {}
@@ -82,6 +82,7 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
 void Server::stop() {
     calls_.close();
     tasks_.stop();
+    offerings_.stop();
     sse_.stop();
     sessions_.end_all();
 }
@@ -89,6 +90,7 @@ void Server::stop() {
 Task<void> Server::wait(asio::steady_timer::time_point deadline) {
     co_await calls_.wait(deadline);
     co_await tasks_.wait_for_end(deadline);
+    co_await offerings_.wait_for_end(deadline);
     co_await sse_.wait(deadline);
 }
 

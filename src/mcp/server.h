@@ -14,10 +14,10 @@
 #include "mcp/changes.h"
 #include "mcp/dispatcher.h"
 #include "mcp/http_session.h"
+#include "mcp/offerings.h"
 #include "mcp/post.h"
 #include "mcp/sse_connections.h"
 #include "mcp/tasks.h"
-#include "mcp/tool_provider.h"
 
 namespace belljar::mcp {
 
@@ -29,6 +29,7 @@ class Server {
     struct Options {
         Identity identity{};
         std::vector<Dialect> dialects{};  // whose tools are listed besides our own
+        const storage::OutputStore* outputs = nullptr;  // of runs; outlives this
     };
 
     Server(const asio::any_io_executor& io, engine::Executor& executor, Options options,
@@ -76,7 +77,7 @@ class Server {
     Options options_;
     Changes changes_;
     Tasks tasks_;
-    ToolProvider tools_;
+    Offerings offerings_;
     std::vector<std::unique_ptr<Provider>> more_;
     std::unique_ptr<Dispatcher> dispatcher_;
     HttpSessions sessions_;

@@ -1,8 +1,21 @@
 #include "mcp/tool_provider.h"
 
+#include "mcp/shipped_resources.h"
+
 namespace belljar::mcp {
 
-std::vector<ToolDefinition> ToolProvider::tools() const { return toolbox_.list().tools; }
+std::vector<ToolDefinition> ToolProvider::tools() const {
+    std::vector<ToolDefinition> tools = toolbox_.list().tools;
+    for (ToolDefinition& tool : tools) {
+        if (tool.name == "execute_code" || tool.name == "execute_batch") {
+            tool.tasks = TaskUse::WhenLong;
+        }
+        if (tool.name == "execute_code") {
+            tool.meta["ui"] = run_view_meta();
+        }
+    }
+    return tools;
+}
 
 std::uint64_t ToolProvider::tools_version() const {
     engine::SandboxInfo info = executor_.info();

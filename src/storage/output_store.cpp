@@ -20,6 +20,9 @@ constexpr const char* kDirectory = "outputs";
 constexpr std::string_view kUnfinished = "unfinished-";
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::array<OutputStream, 2> kStreams{OutputStream::Stdout, OutputStream::Stderr};
+// Who the run was for; absent for the one without a name.
+constexpr const char* kOwner = "owner";
+constexpr std::size_t kLongestPrincipal = 1024;
 
 std::size_t index_of(OutputStream stream) { return static_cast<std::size_t>(stream); }
 
@@ -45,6 +48,7 @@ void remove_run(const Fd& parent, const std::string& name) {
             ::unlinkat(directory.get(), file_name(stream, false).c_str(), 0);
             ::unlinkat(directory.get(), file_name(stream, true).c_str(), 0);
         }
+        ::unlinkat(directory.get(), kOwner, 0);
     }
     ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
 }
@@ -59,6 +63,38 @@ std::optional<StoredStream> find_stream(const Fd& directory, OutputStream stream
         }
     }
     return std::nullopt;
+}
+
+// Nothing if it cannot be told whose it is.
+std::optional<std::string> read_owner(const Fd& directory) {
+    const Fd file(
+        ::openat(directory.get(), kOwner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.valid()) {
+        return errno == ENOENT ? std::optional<std::string>("") : std::nullopt;
+    }
+    std::string principal(kLongestPrincipal, '\0');
+    const ssize_t count = ::read(file.get(), principal.data(), principal.size());
+    if (count <= 0) {
+        return std::nullopt;
+    }
+    principal.resize(static_cast<std::size_t>(count));
+    return principal;
+}
+
+Result<void> write_owner(const Fd& directory, const std::string& principal) {
+    if (principal.empty()) {
+        return {};
+    }
+    if (principal.size() > kLongestPrincipal) {
+        return fail(ErrorCode::TooLarge, "the name of the caller is too long for an output");
+    }
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const Fd file(::openat(directory.get(), kOwner, kFlags, 0600));
+    if (!file.valid() || ::write(file.get(), principal.data(), principal.size()) !=
+                             static_cast<ssize_t>(principal.size())) {
+        return fail(system_error("write the owner of an output"));
+    }
+    return {};
 }
 
 std::uint64_t size_of(const StoredOutput& output) {
@@ -89,7 +125,7 @@ Result<std::vector<std::string>> names_in(const Fd& directory) {
 struct OutputStore::Found {
     std::string execution_id;
     timespec modified;
-    StoredOutput output;
+    Kept kept;
 };
 
 Result<std::unique_ptr<OutputStore>> OutputStore::open(const Fd& data_directory, Bounds bounds) {
@@ -121,18 +157,22 @@ Result<void> OutputStore::take_stock() {
         }
         const Fd run(::openat(directory_.get(), name.c_str(), kOpenDirectory));
         struct stat status{};
-        if (run.valid() && ::fstat(run.get(), &status) == 0) {
+        if (!run.valid() || ::fstat(run.get(), &status) != 0) {
+            continue;
+        }
+        if (std::optional<std::string> principal = read_owner(run)) {
             found.push_back({.execution_id = name,
                              .modified = status.st_mtim,
-                             .output = {find_stream(run, OutputStream::Stdout),
-                                        find_stream(run, OutputStream::Stderr)}});
+                             .kept = {.output = {find_stream(run, OutputStream::Stdout),
+                                                 find_stream(run, OutputStream::Stderr)},
+                                      .principal = std::move(*principal)}});
         }
     }
     std::ranges::sort(found, {}, [](const Found& one) {
         return std::pair(one.modified.tv_sec, one.modified.tv_nsec);
     });
-    for (const Found& one : found) {
-        add(one.execution_id, one.output);
+    for (Found& one : found) {
+        add(one.execution_id, std::move(one.kept));
     }
     [[maybe_unused]] const bool within_bounds = make_room(0);
     return {};
@@ -159,25 +199,40 @@ Result<void> OutputStore::give_to(uid_t user, gid_t group) const {
     return {};
 }
 
-OutputRecording OutputStore::record(std::string execution_id, Bytes stream_limit) {
-    return {*this, std::move(execution_id), stream_limit};
+OutputRecording OutputStore::record(OutputOwner owner, Bytes stream_limit) {
+    return {*this, std::move(owner), stream_limit};
 }
 
-std::optional<StoredOutput> OutputStore::find(std::string_view execution_id) const {
-    const auto found = runs_.find(execution_id);
-    return found == runs_.end() ? std::nullopt : std::optional(found->second);
+const OutputStore::Kept* OutputStore::find_kept(const OutputOwner& owner) const {
+    const auto found = runs_.find(owner.execution_id);
+    return found != runs_.end() && found->second.principal == owner.principal ? &found->second
+                                                                              : nullptr;
 }
 
-Result<OpenStream> OutputStore::open_stream(std::string_view execution_id,
-                                            OutputStream stream) const {
-    const auto found = runs_.find(execution_id);
-    if (found == runs_.end() || !found->second[index_of(stream)]) {
+std::optional<StoredOutput> OutputStore::find(const OutputOwner& owner) const {
+    const Kept* kept = find_kept(owner);
+    return kept == nullptr ? std::nullopt : std::optional(kept->output);
+}
+
+std::vector<std::string> OutputStore::list(std::string_view principal) const {
+    std::vector<std::string> ids;
+    for (auto id = ages_.rbegin(); id != ages_.rend(); ++id) {
+        if (runs_.at(*id).principal == principal) {
+            ids.push_back(*id);
+        }
+    }
+    return ids;
+}
+
+Result<OpenStream> OutputStore::open_stream(const OutputOwner& owner, OutputStream stream) const {
+    const Kept* kept = find_kept(owner);
+    if (kept == nullptr || !kept->output[index_of(stream)]) {
         return fail(ErrorCode::NotFound,
                     "no such output is kept: the run is unknown, all it wrote is in its result, "
                     "or it was removed to make room");
     }
-    const StoredStream& stored = *found->second[index_of(stream)];
-    const Fd run(::openat(directory_.get(), found->first.c_str(), kOpenDirectory));
+    const StoredStream& stored = *kept->output[index_of(stream)];
+    const Fd run(::openat(directory_.get(), owner.execution_id.c_str(), kOpenDirectory));
     const std::string name = file_name(stream, stored.cut);
     Fd file(::openat(run.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status{};
@@ -201,26 +256,26 @@ bool OutputStore::make_room(std::uint64_t bytes) {
     return true;
 }
 
-void OutputStore::add(const std::string& execution_id, const StoredOutput& output) {
+void OutputStore::add(const std::string& execution_id, Kept kept) {
     while (runs_.size() >= bounds_.runs) {
         remove_oldest();
     }
-    runs_.emplace(execution_id, output);
+    kept_bytes_ += size_of(kept.output);
+    runs_.emplace(execution_id, std::move(kept));
     ages_.push_back(execution_id);
-    kept_bytes_ += size_of(output);
 }
 
 void OutputStore::remove_oldest() {
     const auto oldest = runs_.find(ages_.front());
     remove_run(directory_, oldest->first);
-    kept_bytes_ -= size_of(oldest->second);
+    kept_bytes_ -= size_of(oldest->second.output);
     runs_.erase(oldest);
     ages_.pop_front();
 }
 
 OutputRecording::OutputRecording(OutputRecording&& other) noexcept
     : store_(std::exchange(other.store_, nullptr)),
-      execution_id_(std::move(other.execution_id_)),
+      owner_(std::move(other.owner_)),
       limit_(other.limit_),
       directory_(std::move(other.directory_)),
       streams_(std::move(other.streams_)),
@@ -231,7 +286,7 @@ OutputRecording::~OutputRecording() {
     if (store_ == nullptr || !directory_.valid()) {
         return;
     }
-    remove_run(store_->directory_, fmt::format("{}{}", kUnfinished, execution_id_));
+    remove_run(store_->directory_, fmt::format("{}{}", kUnfinished, owner_.execution_id));
     store_->unfinished_bytes_ -= bytes_;
 }
 
@@ -254,19 +309,29 @@ void OutputRecording::append(OutputStream stream, std::string_view data) {
     }
 }
 
-Result<void> OutputRecording::open_file(OutputStream stream) {
+Result<void> OutputRecording::make_directory() {
     const Fd& parent = store_->directory_;
+    const std::string name = fmt::format("{}{}", kUnfinished, owner_.execution_id);
+    if (::mkdirat(parent.get(), name.c_str(), 0700) != 0) {
+        return fail(system_error("mkdir for an output"));
+    }
+    directory_ = Fd(::openat(parent.get(), name.c_str(), kOpenDirectory));
     if (!directory_.valid()) {
-        const std::string name = fmt::format("{}{}", kUnfinished, execution_id_);
-        if (::mkdirat(parent.get(), name.c_str(), 0700) != 0) {
-            return fail(system_error("mkdir for an output"));
-        }
-        directory_ = Fd(::openat(parent.get(), name.c_str(), kOpenDirectory));
-        if (!directory_.valid()) {
-            const Error error = system_error("open the directory of an output");
-            ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
-            return fail(error);
-        }
+        const Error error = system_error("open the directory of an output");
+        ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+        return fail(error);
+    }
+    if (Result<void> written = write_owner(directory_, owner_.principal); !written) {
+        directory_.reset();
+        remove_run(parent, name);
+        return written;
+    }
+    return {};
+}
+
+Result<void> OutputRecording::open_file(OutputStream stream) {
+    if (!directory_.valid()) {
+        BJ_TRY_VOID(make_directory());
     }
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const std::string name = file_name(stream, false);
@@ -318,13 +383,13 @@ Result<bool> OutputRecording::publish() {
             return fail(system_error("rename an output file"));
         }
     }
-    const std::string unfinished = fmt::format("{}{}", kUnfinished, execution_id_);
+    const std::string unfinished = fmt::format("{}{}", kUnfinished, owner_.execution_id);
     if (::renameat(store_->directory_.get(), unfinished.c_str(), store_->directory_.get(),
-                   execution_id_.c_str()) != 0) {
+                   owner_.execution_id.c_str()) != 0) {
         return fail(system_error("rename an output"));
     }
     store_->unfinished_bytes_ -= bytes_;
-    std::exchange(store_, nullptr)->add(execution_id_, output);
+    std::exchange(store_, nullptr)->add(owner_.execution_id, {output, owner_.principal});
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/fd.h"
@@ -28,6 +29,12 @@ struct StoredStream {
 
 // The streams of one run, by OutputStream; absent if a stream was short enough for its result.
 using StoredOutput = std::array<std::optional<StoredStream>, 2>;
+
+// A run, and whose it is.
+struct OutputOwner {
+    std::string execution_id{};
+    std::string principal{};  // empty: the one without a name
+};
 
 struct OpenStream {
     Fd file{};
@@ -53,11 +60,14 @@ class OutputStore {
     [[nodiscard]] Result<void> give_to(uid_t user, gid_t group) const;
 
     // For one run, to be given what it writes.
-    [[nodiscard]] OutputRecording record(std::string execution_id, Bytes stream_limit);
+    [[nodiscard]] OutputRecording record(OutputOwner owner, Bytes stream_limit);
 
-    [[nodiscard]] std::optional<StoredOutput> find(std::string_view execution_id) const;
+    // What somebody else owns does not exist.
+    [[nodiscard]] std::optional<StoredOutput> find(const OutputOwner& owner) const;
+    // The execution ids of one principal, the newest first.
+    [[nodiscard]] std::vector<std::string> list(std::string_view principal) const;
     // NotFound if nothing is kept under that name.
-    [[nodiscard]] Result<OpenStream> open_stream(std::string_view execution_id,
+    [[nodiscard]] Result<OpenStream> open_stream(const OutputOwner& owner,
                                                  execution::OutputStream stream) const;
 
     [[nodiscard]] std::uint64_t used_bytes() const { return kept_bytes_ + unfinished_bytes_; }
@@ -65,6 +75,10 @@ class OutputStore {
    private:
     friend class OutputRecording;
     struct Found;
+    struct Kept {
+        StoredOutput output{};
+        std::string principal{};
+    };
 
     OutputStore(Fd directory, Bounds bounds) : directory_(std::move(directory)), bounds_(bounds) {}
 
@@ -72,13 +86,14 @@ class OutputStore {
     // Removes old output until there is room for that much more. False, and nothing is removed, if
     // what is unfinished leaves none.
     [[nodiscard]] bool make_room(std::uint64_t bytes);
-    void add(const std::string& execution_id, const StoredOutput& output);
+    void add(const std::string& execution_id, Kept kept);
+    [[nodiscard]] const Kept* find_kept(const OutputOwner& owner) const;
     void remove_oldest();
 
     Fd directory_;
     Bounds bounds_;
     bool made_ = false;
-    std::map<std::string, StoredOutput, std::less<>> runs_;
+    std::map<std::string, Kept, std::less<>> runs_;
     std::deque<std::string> ages_;  // the keys of runs_, oldest first
     std::uint64_t kept_bytes_ = 0;
     std::uint64_t unfinished_bytes_ = 0;
@@ -110,14 +125,15 @@ class OutputRecording {
         bool ended = false;  // something did not fit or could not be written
     };
 
-    OutputRecording(OutputStore& store, std::string execution_id, Bytes stream_limit)
-        : store_(&store), execution_id_(std::move(execution_id)), limit_(stream_limit.count) {}
+    OutputRecording(OutputStore& store, OutputOwner owner, Bytes stream_limit)
+        : store_(&store), owner_(std::move(owner)), limit_(stream_limit.count) {}
 
+    Result<void> make_directory();
     Result<void> open_file(execution::OutputStream stream);
     Result<void> write(execution::OutputStream stream, std::string_view data);
 
     OutputStore* store_;
-    std::string execution_id_;
+    OutputOwner owner_;
     std::uint64_t limit_;
     Fd directory_;
     std::array<Stream, 2> streams_;

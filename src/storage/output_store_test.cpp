@@ -32,14 +32,14 @@ class OutputStoreTest : public testing::Test {
     // Keeps a run and gives its id.
     std::string keep(std::string_view text, Bytes limit = kibibytes(64)) {
         std::string id = make_uuid();
-        OutputRecording recording = store->record(id, limit);
+        OutputRecording recording = store->record({id}, limit);
         recording.append(OutputStream::Stdout, text);
         EXPECT_TRUE(recording.publish().value());
         return id;
     }
 
     std::string content(const std::string& id, OutputStream stream) {
-        const Result<OpenStream> opened = store->open_stream(id, stream);
+        const Result<OpenStream> opened = store->open_stream({id}, stream);
         return opened ? read_all(opened->file, mebibytes(64)).value() : "(nothing)";
     }
 
@@ -63,7 +63,7 @@ TEST_F(OutputStoreTest, KeepsBothStreamsExactly) {
     const std::string id = make_uuid();
     const std::string bytes("\0\xFF\n", 3);
     {
-        OutputRecording recording = store->record(id, kibibytes(64));
+        OutputRecording recording = store->record({id}, kibibytes(64));
         recording.append(OutputStream::Stdout, "one ");
         recording.append(OutputStream::Stderr, bytes);
         recording.append(OutputStream::Stdout, "");
@@ -73,7 +73,7 @@ TEST_F(OutputStoreTest, KeepsBothStreamsExactly) {
     }
     EXPECT_EQ(content(id, OutputStream::Stdout), "one two");
     EXPECT_EQ(content(id, OutputStream::Stderr), bytes);
-    const StoredOutput output = store->find(id).value();
+    const StoredOutput output = store->find({id}).value();
     EXPECT_EQ(output[0]->bytes, 7U);
     EXPECT_FALSE(output[0]->cut);
     EXPECT_EQ(output[1]->bytes, 3U);
@@ -93,7 +93,7 @@ TEST_F(OutputStoreTest, IsPrivateToItsOwner) {
 }
 
 TEST_F(OutputStoreTest, ARunThatKeepsNothingTouchesNoDisk) {
-    OutputRecording recording = store->record(make_uuid(), kibibytes(64));
+    OutputRecording recording = store->record({make_uuid()}, kibibytes(64));
     EXPECT_FALSE(recording.publish().value());
     recording.append(OutputStream::Stdout, "");
     EXPECT_FALSE(recording.publish().value());
@@ -103,9 +103,9 @@ TEST_F(OutputStoreTest, ARunThatKeepsNothingTouchesNoDisk) {
 TEST_F(OutputStoreTest, NothingIsSeenBeforeItIsPublished) {
     const std::string id = make_uuid();
     {
-        OutputRecording recording = store->record(id, kibibytes(64));
+        OutputRecording recording = store->record({id}, kibibytes(64));
         recording.append(OutputStream::Stdout, "text");
-        EXPECT_FALSE(store->find(id));
+        EXPECT_FALSE(store->find({id}));
         EXPECT_EQ(content(id, OutputStream::Stdout), "(nothing)");
         EXPECT_EQ(store->used_bytes(), 4U);
     }
@@ -116,7 +116,7 @@ TEST_F(OutputStoreTest, NothingIsSeenBeforeItIsPublished) {
 TEST_F(OutputStoreTest, ARecordingThatMovedIsStillOne) {
     const std::string id = make_uuid();
     {
-        OutputRecording first = store->record(id, kibibytes(64));
+        OutputRecording first = store->record({id}, kibibytes(64));
         first.append(OutputStream::Stdout, "a");
         OutputRecording second(std::move(first));
         second.append(OutputStream::Stdout, "b");
@@ -128,7 +128,7 @@ TEST_F(OutputStoreTest, ARecordingThatMovedIsStillOne) {
 TEST_F(OutputStoreTest, AStreamIsCutAtItsLimit) {
     const std::string id = make_uuid();
     {
-        OutputRecording recording = store->record(id, Bytes{10});
+        OutputRecording recording = store->record({id}, Bytes{10});
         recording.append(OutputStream::Stdout, "0123456789");
         recording.append(OutputStream::Stderr, "01234567");
         recording.append(OutputStream::Stderr, "89abc");
@@ -137,13 +137,13 @@ TEST_F(OutputStoreTest, AStreamIsCutAtItsLimit) {
     }
     EXPECT_EQ(content(id, OutputStream::Stdout), "0123456789");
     EXPECT_EQ(content(id, OutputStream::Stderr), "0123456789");
-    EXPECT_FALSE(store->find(id).value()[0]->cut);
-    EXPECT_TRUE(store->find(id).value()[1]->cut);
+    EXPECT_FALSE(store->find({id}).value()[0]->cut);
+    EXPECT_TRUE(store->find({id}).value()[1]->cut);
     EXPECT_EQ(names(), (std::set<std::string>{id, id + "/stdout", id + "/stderr.cut"}));
 }
 
 TEST_F(OutputStoreTest, ALimitOfZeroKeepsNothing) {
-    OutputRecording recording = store->record(make_uuid(), Bytes{0});
+    OutputRecording recording = store->record({make_uuid()}, Bytes{0});
     recording.append(OutputStream::Stdout, "text");
     EXPECT_FALSE(recording.publish().value());
     EXPECT_TRUE(names().empty());
@@ -166,7 +166,7 @@ TEST_F(OutputStoreTest, TheOldestGoesWhenThereIsTooMuch) {
     const std::string first = keep(std::string(40'000, 'a'));
     const std::string second = keep(std::string(20'000, 'b'));
     const std::string third = keep(std::string(30'000, 'c'));
-    EXPECT_FALSE(store->find(first));
+    EXPECT_FALSE(store->find({first}));
     EXPECT_EQ(content(second, OutputStream::Stdout), std::string(20'000, 'b'));
     EXPECT_EQ(content(third, OutputStream::Stdout), std::string(30'000, 'c'));
     EXPECT_EQ(store->used_bytes(), 50'000U);
@@ -174,15 +174,15 @@ TEST_F(OutputStoreTest, TheOldestGoesWhenThereIsTooMuch) {
 
 TEST_F(OutputStoreTest, WhatIsUnfinishedCountsToo) {
     const std::string old = keep("old");
-    OutputRecording first = store->record(make_uuid(), mebibytes(1));
-    OutputRecording second = store->record(make_uuid(), mebibytes(1));
+    OutputRecording first = store->record({make_uuid()}, mebibytes(1));
+    OutputRecording second = store->record({make_uuid()}, mebibytes(1));
     for (int count = 0; count < 40; ++count) {
         first.append(OutputStream::Stdout, std::string(1024, 'a'));
         second.append(OutputStream::Stdout, std::string(1024, 'b'));
     }
     EXPECT_LE(store->used_bytes(), bounds.space.count);
     EXPECT_EQ(store->used_bytes(), 64 * 1024U);
-    EXPECT_FALSE(store->find(old));
+    EXPECT_FALSE(store->find({old}));
     EXPECT_TRUE(first.publish().value());
     EXPECT_TRUE(second.publish().value());
     EXPECT_EQ(store->used_bytes(), 64 * 1024U);
@@ -190,7 +190,7 @@ TEST_F(OutputStoreTest, WhatIsUnfinishedCountsToo) {
 
 TEST_F(OutputStoreTest, WhatCannotBeKeptRemovesNothing) {
     const std::string old = keep("old");
-    OutputRecording recording = store->record(make_uuid(), mebibytes(1));
+    OutputRecording recording = store->record({make_uuid()}, mebibytes(1));
     recording.append(OutputStream::Stdout, std::string(65 * 1024, 'x'));
     EXPECT_FALSE(recording.publish().value());
     EXPECT_EQ(content(old, OutputStream::Stdout), "old");
@@ -202,8 +202,8 @@ TEST_F(OutputStoreTest, OutlivesTheServer) {
     store = open();
     EXPECT_EQ(content(first, OutputStream::Stdout), "first");
     EXPECT_EQ(content(second, OutputStream::Stdout), "a long");
-    EXPECT_TRUE(store->find(second).value()[0]->cut);
-    EXPECT_FALSE(store->find(first).value()[0]->cut);
+    EXPECT_TRUE(store->find({second}).value()[0]->cut);
+    EXPECT_FALSE(store->find({first}).value()[0]->cut);
     EXPECT_EQ(store->used_bytes(), 11U);
 }
 
@@ -217,14 +217,14 @@ TEST_F(OutputStoreTest, TheAgeOutlivesTheServer) {
     }
     bounds.runs = 2;
     store = open();
-    EXPECT_FALSE(store->find(ids[0]));
-    EXPECT_FALSE(store->find(ids[1]));
-    EXPECT_TRUE(store->find(ids[2]));
-    EXPECT_TRUE(store->find(ids[3]));
+    EXPECT_FALSE(store->find({ids[0]}));
+    EXPECT_FALSE(store->find({ids[1]}));
+    EXPECT_TRUE(store->find({ids[2]}));
+    EXPECT_TRUE(store->find({ids[3]}));
     bounds = {.runs = 4, .space = Bytes{4}};
     store = open();
-    EXPECT_FALSE(store->find(ids[2]));
-    EXPECT_TRUE(store->find(ids[3]));
+    EXPECT_FALSE(store->find({ids[2]}));
+    EXPECT_TRUE(store->find({ids[3]}));
     EXPECT_EQ(names().size(), 2U);
 }
 
@@ -252,7 +252,7 @@ TEST_F(OutputStoreTest, ALinkIsNeverFollowed) {
     std::filesystem::create_directory(place / "outputs" / id);
     std::filesystem::create_symlink("/etc/passwd", place / "outputs" / id / "stdout");
     store = open();
-    EXPECT_FALSE(store->find(id).value()[0]);
+    EXPECT_FALSE(store->find({id}).value()[0]);
     EXPECT_EQ(content(id, OutputStream::Stdout), "(nothing)");
     const std::string real = keep("text");
     std::filesystem::remove(place / "outputs" / real / "stdout");
@@ -270,16 +270,16 @@ TEST_F(OutputStoreTest, KnowsOnlyItsOwnNames) {
          {std::string(), std::string("."), std::string(".."), std::string("../secret"), id + "/",
           "./" + id, id + "/stdout", "unfinished-" + id, std::string(36, 'x'),
           std::string(100'000, '/'), id + '\0', make_uuid()}) {
-        EXPECT_FALSE(store->find(name)) << name.substr(0, 50);
-        const Result<OpenStream> opened = store->open_stream(name, OutputStream::Stdout);
+        EXPECT_FALSE(store->find({name})) << name.substr(0, 50);
+        const Result<OpenStream> opened = store->open_stream({name}, OutputStream::Stdout);
         ASSERT_FALSE(opened);
         EXPECT_EQ(opened.error().code, ErrorCode::NotFound);
     }
-    EXPECT_FALSE(store->open_stream(id, OutputStream::Stderr));
+    EXPECT_FALSE(store->open_stream({id}, OutputStream::Stderr));
 }
 
 TEST_F(OutputStoreTest, AFaultEndsTheKeepingOnly) {
-    OutputRecording recording = store->record(make_uuid(), kibibytes(64));
+    OutputRecording recording = store->record({make_uuid()}, kibibytes(64));
     std::filesystem::remove_all(place / "outputs");
     recording.append(OutputStream::Stdout, "text");
     recording.append(OutputStream::Stdout, "more");
@@ -292,7 +292,7 @@ TEST_F(OutputStoreTest, AFaultEndsTheKeepingOnly) {
 TEST_F(OutputStoreTest, AStreamThatWasGoneIsAnError) {
     const std::string id = keep("text");
     std::filesystem::remove(place / "outputs" / id / "stdout");
-    EXPECT_FALSE(store->open_stream(id, OutputStream::Stdout));
+    EXPECT_FALSE(store->open_stream({id}, OutputStream::Stdout));
 }
 
 TEST_F(OutputStoreTest, ADirectoryThatWasThereKeepsItsOwner) {
@@ -302,6 +302,30 @@ TEST_F(OutputStoreTest, ADirectoryThatWasThereKeepsItsOwner) {
     const Result<void> given = store->give_to(::geteuid() + 1, ::getegid());
     ASSERT_FALSE(given);
     EXPECT_EQ(given.error().code, ErrorCode::Denied);
+}
+
+TEST_F(OutputStoreTest, WhatBelongsToSomebodyElseDoesNotExist) {
+    const std::string id = make_uuid();
+    {
+        OutputRecording recording = store->record({id, "alice"}, kibibytes(64));
+        recording.append(OutputStream::Stdout, "hers");
+        ASSERT_TRUE(recording.publish().value());
+    }
+    const auto check = [this, &id] {
+        EXPECT_TRUE(store->find({id, "alice"}));
+        EXPECT_TRUE(store->open_stream({id, "alice"}, OutputStream::Stdout));
+        EXPECT_EQ(store->list("alice"), std::vector<std::string>{id});
+        for (const char* other : {"", "bob", "Alice", "alice "}) {
+            EXPECT_FALSE(store->find({id, other}));
+            EXPECT_EQ(store->open_stream({id, other}, OutputStream::Stdout).error().code,
+                      ErrorCode::NotFound);
+            EXPECT_TRUE(store->list(other).empty());
+        }
+    };
+    check();
+    store.reset();
+    store = open();
+    check();
 }
 
 }  // namespace
