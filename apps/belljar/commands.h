@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "config/load.h"
+#include "mcp/fixtures.h"
 
 namespace belljar::apps {
 
@@ -42,9 +43,11 @@ struct AttackOptions {
     OutputForm form = OutputForm::Text;
 };
 
+using mcp::Fixtures;
+
 // Each returns the exit code of the program. Problems are said on standard error.
-int serve(const config::Loaded& loaded);
-int speak_mcp(const config::Loaded& loaded);
+int serve(const config::Loaded& loaded, Fixtures fixtures);
+int speak_mcp(const config::Loaded& loaded, Fixtures fixtures);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
 int attack(const config::Loaded& loaded, const AttackOptions& options);

@@ -88,7 +88,7 @@ class Keeping {
     std::unique_ptr<storage::OutputStore> outputs_;
 };
 
-Result<void> try_speak(const config::Settings& settings) {
+Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
     BJ_TRY(const std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
@@ -102,7 +102,8 @@ Result<void> try_speak(const config::Settings& settings) {
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     mcp::Server server(runtime->io().get_executor(), runtime->engine(),
-                       {.identity = {.version = BELLJAR_VERSION}}, runtime->log());
+                       {.identity = {.version = BELLJAR_VERSION}, .fixtures = fixtures},
+                       runtime->log());
     mcp::Connection connection(server.dispatcher(), server.changes());
     transport::StdioChannel channel(runtime->io().get_executor(), connection,
                                     {.line_limit = settings.limits.body}, runtime->log());
@@ -117,8 +118,8 @@ Result<void> try_speak(const config::Settings& settings) {
 
 }  // namespace
 
-int speak_mcp(const config::Loaded& loaded) {
-    if (const Result<void> spoken = try_speak(loaded.settings); !spoken) {
+int speak_mcp(const config::Loaded& loaded, Fixtures fixtures) {
+    if (const Result<void> spoken = try_speak(loaded.settings, fixtures); !spoken) {
         complain(spoken.error());
         return kExitFailed;
     }

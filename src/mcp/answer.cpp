@@ -1,5 +1,7 @@
 #include "mcp/answer.h"
 
+#include <fmt/format.h>
+
 #include <boost/json/array.hpp>
 #include <chrono>
 
@@ -87,15 +89,69 @@ json::object text_block(std::string_view text) {
     return {{"type", "text"}, {"text", make_valid_utf8(text)}};
 }
 
-json::object encode_block(const Content& content) {
-    if (const auto* text = std::get_if<std::string>(&content)) {
-        return text_block(*text);
+// One overload per kind; what a revision has no block for is said in words.
+class ContentEncoder {
+   public:
+    explicit ContentEncoder(Revision revision) : revision_(revision) {}
+
+    json::object operator()(const std::string& text) const { return text_block(text); }
+
+    json::object operator()(const Picture& picture) const {
+        return media_block("image", picture.mime, picture.data);
     }
-    const Picture& picture = std::get<Picture>(content);
-    return {{"type", "image"},
-            {"data", encode_base64(picture.data)},
-            {"mimeType", make_valid_utf8(picture.mime)}};
-}
+
+    json::object operator()(const Audio& audio) const {
+        if (revision_ < Revision::V2025_03_26) {
+            return text_block(
+                fmt::format("[a sound of type {} and {} bytes, which this revision "
+                            "of the protocol cannot carry]",
+                            audio.mime, audio.data.size()));
+        }
+        return media_block("audio", audio.mime, audio.data);
+    }
+
+    json::object operator()(const ResourceLink& link) const {
+        if (revision_ < Revision::V2025_06_18) {
+            return text_block(in_words(link));
+        }
+        json::object block{{"type", "resource_link"},
+                           {"uri", make_valid_utf8(link.uri)},
+                           {"name", make_valid_utf8(link.name)},
+                           {"mimeType", make_valid_utf8(link.mime)}};
+        if (!link.description.empty()) {
+            block["description"] = make_valid_utf8(link.description);
+        }
+        if (link.size) {
+            block["size"] = *link.size;
+        }
+        return block;
+    }
+
+    json::object operator()(const EmbeddedResource& resource) const {
+        json::object inner{{"uri", make_valid_utf8(resource.uri)},
+                           {"mimeType", make_valid_utf8(resource.mime)}};
+        if (resource.kind == EmbeddedResource::Kind::Text) {
+            inner["text"] = make_valid_utf8(resource.data);
+        } else {
+            inner["blob"] = encode_base64(resource.data);
+        }
+        return {{"type", "resource"}, {"resource", std::move(inner)}};
+    }
+
+   private:
+    static json::object media_block(std::string_view type, std::string_view mime,
+                                    std::string_view data) {
+        return {{"type", type}, {"data", encode_base64(data)}, {"mimeType", make_valid_utf8(mime)}};
+    }
+
+    static std::string in_words(const ResourceLink& link) {
+        return fmt::format("[{}: {} ({}{}){}{}]", link.name, link.uri, link.mime,
+                           link.size ? fmt::format(", {} bytes", *link.size) : "",
+                           link.description.empty() ? "" : ": ", link.description);
+    }
+
+    Revision revision_;
+};
 
 // One overload per kind of result.
 class Encoder {
@@ -135,7 +191,9 @@ class Encoder {
 
     json::object operator()(const ToolOutcome& outcome) const {
         json::array content;
-        content.emplace_back(text_block(outcome.text));
+        if (!outcome.text.empty() || outcome.more.empty()) {
+            content.emplace_back(text_block(outcome.text));
+        }
         for (const Content& more : outcome.more) {
             content.emplace_back(mcp::encode(more, revision_));
         }
@@ -173,7 +231,9 @@ json::object complete(json::object result, Revision revision, const Identity& id
     return result;
 }
 
-json::object encode(const Content& content, Revision /*revision*/) { return encode_block(content); }
+json::object encode(const Content& content, Revision revision) {
+    return std::visit(ContentEncoder(revision), content);
+}
 
 json::object encode(const Answer& answer, Revision revision, const Identity& identity) {
     return complete(std::visit(Encoder(revision, identity), answer), revision, identity);

@@ -39,8 +39,8 @@ struct Handshake {
 struct Acknowledgement {};
 
 // Whether a call may go on as a task, if the client knows tasks: never, once it takes long, at
-// once, or only so.
-enum class TaskUse { Never, WhenLong, Always, Required };
+// once, only so, or only so once its client has answered what it asks first.
+enum class TaskUse { Never, WhenLong, Always, Required, RequiredAfterInput };
 
 // What a tool is, in full; older revisions are told less.
 struct ToolDefinition {
@@ -67,12 +67,37 @@ struct Picture {
     std::string data{};  // its bytes
 };
 
-// What follows the text: pictures and further texts, in order.
-using Content = std::variant<std::string, Picture>;
+// Something to be heard.
+struct Audio {
+    std::string mime{};
+    std::string data{};
+};
+
+// Where more is to be read, if it is wanted.
+struct ResourceLink {
+    std::string uri{};
+    std::string name{};
+    std::string description{};  // empty: the name says it all
+    std::string mime{};
+    std::optional<std::uint64_t> size{};  // in bytes, if it is known
+};
+
+// Something that has an address and a type, given whole.
+struct EmbeddedResource {
+    enum class Kind { Text, Blob };
+
+    std::string uri{};
+    std::string mime{};
+    Kind kind = Kind::Text;
+    std::string data{};
+};
+
+// What follows the text, in order.
+using Content = std::variant<std::string, Picture, Audio, ResourceLink, EmbeddedResource>;
 
 // What a tool gave back. A failed one tells the model what to do next.
 struct ToolOutcome {
-    std::string text{};
+    std::string text{};  // may be empty if there is more
     std::vector<Content> more{};
     std::optional<json::object> structured{};  // satisfies the tool's output schema
     bool failed = false;

@@ -13,6 +13,7 @@
 #include "mcp/answer.h"
 #include "mcp/changes.h"
 #include "mcp/dispatcher.h"
+#include "mcp/fixtures.h"
 #include "mcp/http_session.h"
 #include "mcp/post.h"
 #include "mcp/sse_connections.h"
@@ -30,6 +31,7 @@ class Server {
         Identity identity{};
         // How a caller is told, in HTTP, what rights it lacks. None: the tool's own answer says it.
         std::function<access::HttpResponse(access::Rights)> challenge{};
+        Fixtures fixtures = Fixtures::Absent;
     };
 
     Server(const asio::any_io_executor& io, engine::Executor& executor, Options options,
@@ -73,6 +75,8 @@ class Server {
     [[nodiscard]] access::HttpResponse handle_delete(const access::HttpRequest& request);
     [[nodiscard]] std::optional<access::HttpResponse> find_fault(
         const Call& call, const access::HttpRequest& request);
+    // Every provider, in the order they are asked; those besides the tools are made here.
+    [[nodiscard]] Providers make_providers();
 
     Options options_;
     Changes changes_;
