@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "config/load.h"
+#include "mcp/fixtures.h"
 
 namespace belljar::apps {
 
@@ -55,9 +56,11 @@ struct TokenOptions {
     OutputForm form = OutputForm::Text;
 };
 
+using mcp::Fixtures;
+
 // Each returns the exit code of the program. Problems are said on standard error.
-int serve(const config::Loaded& loaded);
-int speak_mcp(const config::Loaded& loaded);
+int serve(const config::Loaded& loaded, Fixtures fixtures);
+int speak_mcp(const config::Loaded& loaded, Fixtures fixtures);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
 int manage_tokens(const config::Loaded& loaded, const TokenOptions& options);

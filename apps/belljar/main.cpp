@@ -17,6 +17,7 @@
 namespace {
 
 using belljar::apps::AttackOptions;
+using belljar::apps::Fixtures;
 using belljar::apps::OutputForm;
 using belljar::apps::RunOptions;
 using belljar::apps::TokenOptions;
@@ -37,6 +38,7 @@ struct CommandLine {
     AttackOptions attack;
     TokenOptions token;
     bool token_from_input = false;
+    bool conformance = false;
     bool list_attacks = false;
     bool attack_every_mode = false;
     bool json = false;
@@ -45,6 +47,9 @@ struct CommandLine {
 constexpr std::array<std::string_view, 8> kOptionsWithValue{
     "--language",  "--timeout",    "--memory",       "--cpu",
     "--processes", "--max-output", "--conversation", "--config"};
+
+constexpr const char* kConformanceHelp =
+    "Adds useless tools, for tests of the MCP protocol; never on a public address";
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -119,6 +124,7 @@ void add_serve(CLI::App& app, CommandLine& line) {
     serve->add_option("--data-dir", line.data_directory,
                       "Where tokens and files are kept (/var/lib/belljar)");
     serve->add_option("--auth", line.auth, "token (default), oauth, or none on a loopback address");
+    serve->add_flag("--conformance", line.conformance, kConformanceHelp);
     serve->footer("Prints the address, the token and commands to paste. Stop it with Ctrl-C.");
 }
 
@@ -195,7 +201,9 @@ int manage_tokens(const CLI::App& app, const belljar::config::Loaded& loaded, Co
 }
 
 void add_others(CLI::App& app, CommandLine& line) {
-    app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
+    CLI::App* mcp =
+        app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
+    mcp->add_flag("--conformance", line.conformance, kConformanceHelp);
     CLI::App* doctor = app.add_subcommand("doctor", "Check this host and say how to fix it");
     doctor->add_flag("--json", line.json, "For programs");
     doctor->footer(
@@ -223,12 +231,13 @@ int dispatch(const CLI::App& app, CommandLine& line) {
         belljar::apps::complain(loaded.error());
         return app.got_subcommand("run") ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
     }
+    const Fixtures fixtures = line.conformance ? Fixtures::Present : Fixtures::Absent;
     const OutputForm form = line.json ? OutputForm::Json : OutputForm::Text;
     if (app.got_subcommand("serve")) {
-        return belljar::apps::serve(*loaded);
+        return belljar::apps::serve(*loaded, fixtures);
     }
     if (app.got_subcommand("mcp")) {
-        return belljar::apps::speak_mcp(*loaded);
+        return belljar::apps::speak_mcp(*loaded, fixtures);
     }
     if (app.got_subcommand("doctor")) {
         return belljar::apps::examine_host(*loaded, form);

@@ -89,7 +89,7 @@ class Keeping {
     std::unique_ptr<storage::OutputStore> outputs_;
 };
 
-Result<void> try_speak(const config::Settings& settings) {
+Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
     // Without a place for files everything else works just the same.
     const Result<LocalConversations> conversations = LocalConversations::open(settings);
@@ -115,7 +115,8 @@ Result<void> try_speak(const config::Settings& settings) {
     mcp::Server server(runtime->io().get_executor(), runtime->engine(),
                        {.identity = {.version = BELLJAR_VERSION},
                         .dialects = mcp::parse_dialects(settings.tools.dialects),
-                        .outputs = keeping.place().store},
+                        .outputs = keeping.place().store,
+                        .fixtures = fixtures},
                        runtime->log());
     mcp::Connection connection(server.dispatcher(), server.changes());
     transport::StdioChannel channel(runtime->io().get_executor(), connection,
@@ -131,8 +132,8 @@ Result<void> try_speak(const config::Settings& settings) {
 
 }  // namespace
 
-int speak_mcp(const config::Loaded& loaded) {
-    if (const Result<void> spoken = try_speak(loaded.settings); !spoken) {
+int speak_mcp(const config::Loaded& loaded, Fixtures fixtures) {
+    if (const Result<void> spoken = try_speak(loaded.settings, fixtures); !spoken) {
         complain(spoken.error());
         return kExitFailed;
     }

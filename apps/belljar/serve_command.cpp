@@ -130,20 +130,25 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
 
 // Everything the HTTP service consists of, wired from the outside in.
 struct Service {
-    Service(Runtime& runtime, boost::asio::ip::tcp::acceptor acceptor,
-            const config::Settings& settings, access::Gate gate,
-            const storage::OutputStore& outputs)
+    struct Parts {
+        boost::asio::ip::tcp::acceptor acceptor;
+        access::Gate gate;
+        const storage::OutputStore& outputs;
+    };
+
+    Service(Runtime& runtime, const config::Settings& settings, Fixtures fixtures, Parts parts)
         : mcp(runtime.io().get_executor(), runtime.engine(),
               {.identity = {.version = BELLJAR_VERSION},
                .dialects = mcp::parse_dialects(settings.tools.dialects),
-               .outputs = &outputs},
+               .outputs = &parts.outputs,
+               .fixtures = fixtures},
               runtime.log()),
           routes(
-              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &outputs,
+              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &parts.outputs,
               &runtime.engine().feed()),
-          router(std::move(gate), mcp, routes),
+          router(std::move(parts.gate), mcp, routes),
           http(
-              std::move(acceptor),
+              std::move(parts.acceptor),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
                   return router.answer(std::move(request), std::move(cancellation));
               },
@@ -192,8 +197,18 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
     }
 }
 
-Result<void> try_serve(const config::Loaded& loaded) {
+Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
+    if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
+        return fail(ErrorCode::Denied,
+                    "--conformance is allowed only on a loopback address such as 127.0.0.1:8080; "
+                    "it offers tools that are for tests of the protocol");
+    }
+    return {};
+}
+
+Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     const config::Settings& settings = loaded.settings;
+    BJ_TRY_VOID(check_fixtures(settings, fixtures));
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
     BJ_TRY(const std::unique_ptr<storage::OutputStore> outputs,
@@ -217,10 +232,16 @@ Result<void> try_serve(const config::Loaded& loaded) {
                             .session_register = sessions.get(),
                             .conversations = conversations.get()}));
     warn_of_unused(loaded, runtime->log());
+    if (fixtures == Fixtures::Present) {
+        runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
+    }
     BJ_TRY(auto acceptor,
            transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
-    BJ_TRY(const TokenText token, choose_token(settings, directory));
+    BJ_TRY(TokenText token, choose_token(settings, directory));
+    if (fixtures == Fixtures::Present) {
+        token.note += "For tests of the MCP protocol only: useless tools are offered.\n";
+    }
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(directory.give_to(account.user, account.group));
@@ -236,12 +257,10 @@ Result<void> try_serve(const config::Loaded& loaded) {
                                             .token_folder = token_folder,
                                             .executor = runtime->io().get_executor(),
                                             .log = runtime->log()}));
-    Service service(
-        *runtime, std::move(acceptor), settings,
-        access::Gate(authorization->gate_options({.token = token.token,
-                                                  .named_tokens = named_tokens(settings),
-                                                  .allowed_hosts = allowed_hosts(settings)})),
-        *outputs);
+    access::Gate gate(authorization->gate_options({.token = token.token,
+                                                   .named_tokens = named_tokens(settings),
+                                                   .allowed_hosts = allowed_hosts(settings)}));
+    Service service(*runtime, settings, fixtures, {std::move(acceptor), std::move(gate), *outputs});
     return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
                                             [&] { greet(url, token, runtime->isolation()); }),
                         [&] {
@@ -253,8 +272,8 @@ Result<void> try_serve(const config::Loaded& loaded) {
 
 }  // namespace
 
-int serve(const config::Loaded& loaded) {
-    if (const Result<void> served = try_serve(loaded); !served) {
+int serve(const config::Loaded& loaded, Fixtures fixtures) {
+    if (const Result<void> served = try_serve(loaded, fixtures); !served) {
         complain(served.error());
         return kExitFailed;
     }

@@ -56,6 +56,7 @@ class ResponseStream {
     // Everything that waits.
     [[nodiscard]] std::string take();
     [[nodiscard]] bool empty() const { return queue_.empty(); }
+    [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
     // How many bytes were taken from the queue so far, which tells whether the client reads.
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
 

@@ -195,7 +195,9 @@ class Encoder {
 
     json::object operator()(const ToolOutcome& outcome) const {
         json::array content;
-        content.emplace_back(text_block(outcome.text));
+        if (!outcome.text.empty() || outcome.more.empty()) {
+            content.emplace_back(text_block(outcome.text));
+        }
         for (const Content& more : outcome.more) {
             content.emplace_back(mcp::encode(more, revision_));
         }

@@ -40,8 +40,8 @@ struct Handshake {
 struct Acknowledgement {};
 
 // Whether a call may go on as a task, if the client knows tasks: never, once it takes long, at
-// once, or only so.
-enum class TaskUse { Never, WhenLong, Always, Required };
+// once, only so, or only so once its client has answered what it asks first.
+enum class TaskUse { Never, WhenLong, Always, Required, RequiredAfterInput };
 
 // What a tool is, in full; older revisions are told less.
 struct ToolDefinition {
@@ -99,7 +99,7 @@ using Content = std::variant<std::string, Picture, Audio, ResourceLink, Embedded
 
 // What a tool gave back. A failed one tells the model what to do next.
 struct ToolOutcome {
-    std::string text{};
+    std::string text{};  // may be empty if there is more
     std::vector<Content> more{};
     std::optional<json::object> structured{};  // satisfies the tool's output schema
     bool failed = false;

@@ -13,6 +13,11 @@ constexpr std::uint64_t kCommonStream = 0;
 // Of requests that are answered, whose client may not have got the answer.
 constexpr std::size_t kMostOldStreams = 32;
 
+SessionStream::Priming priming_of(Revision revision) {
+    return revision >= Revision::V2025_11_25 ? SessionStream::Priming::With
+                                             : SessionStream::Priming::Without;
+}
+
 bool is_idle(const HttpSession& session) {
     return std::chrono::steady_clock::now() - session.used() > HttpSessions::kIdle;
 }
@@ -25,14 +30,24 @@ HttpSession::HttpSession(const asio::any_io_executor& executor, Description desc
       description_(std::move(description)),
       log_(std::move(budget)),
       common_(std::make_shared<SessionStream>(executor, kCommonStream, log_,
-                                              SessionStream::Priming::Without)),
+                                              priming_of(description_.revision))),
       changes_(changes.listen([this](const Change& change) { tell(change); })) {}
+
+void HttpSession::take(Message message) {
+    if (message.kind == Message::Kind::Response) {
+        questions_->take(std::move(message));
+        return;
+    }
+    const json::value* id = message.params.if_contains("requestId");
+    if (message.method == "notifications/cancelled" && id != nullptr) {
+        in_flight_.cancel(*id);
+    }
+}
 
 SessionStreamPtr HttpSession::make_stream(access::ResponseStreamPtr connection) {
     drop_old_streams();
-    const auto priming = revision() >= Revision::V2025_11_25 ? SessionStream::Priming::With
-                                                             : SessionStream::Priming::Without;
-    auto stream = std::make_shared<SessionStream>(executor_, next_stream_++, log_, priming);
+    auto stream =
+        std::make_shared<SessionStream>(executor_, next_stream_++, log_, priming_of(revision()));
     stream->attach(std::move(connection));
     streams_.emplace(stream->number(), stream);
     return stream;
@@ -56,8 +71,9 @@ void HttpSession::end() {
     }
 }
 
+// Kept for a client that was here and may come back; one that never listened hears of nothing.
 void HttpSession::tell(const Change& change) {
-    if (!common_->is_attached() || !change.concerns(principal())) {
+    if (!common_->has_begun() || !change.concerns(principal())) {
         return;
     }
     if (const std::optional<std::string> message = legacy_notification(change, memory_)) {

@@ -39,6 +39,8 @@ class HttpSession {
     [[nodiscard]] InFlight& in_flight() { return in_flight_; }
     [[nodiscard]] const QuestionsPtr& questions() const { return questions_; }
 
+    // A message that is not answered: what was asked of the client, or a notification.
+    void take(Message message);
     // For a request that came on this connection.
     [[nodiscard]] SessionStreamPtr make_stream(access::ResponseStreamPtr connection);
     // What concerns the session and no request of it.

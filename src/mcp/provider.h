@@ -28,14 +28,14 @@ struct Asker {
     // could not.
     std::function<void()> hang_up{};
     json::object inputs{};  // what was asked for in the last round, by key
-    json::value state{};    // as the last round has left it; null: this is the first one
+    json::value state{};    // as the last round has left it; null: there was none, or it kept none
 };
 
 // A handler that cannot go on without its client: a person's word, a completion, its roots. It is
 // called again from its beginning, with the answers and the state in the Asker.
 struct InputNeeded {
     json::object requests{};  // by key: {"method": ..., "params": {...}}
-    json::value state{};      // must not be null
+    json::value state{};      // null: the answers say all there is to know
 };
 
 template <typename T>

@@ -50,6 +50,10 @@ Task<RpcResult<json::value>> Questions::ask(Question question, SendQuestion send
     }
     cancellation->on_request(nullptr);
     open_.erase(id);
+    if (sent && !open->response) {
+        // Whoever is still thinking about it need not.
+        send(notification_message("notifications/cancelled", {{"requestId", id}}));
+    }
     co_return result_of(std::move(open->response));
 }
 

@@ -3,6 +3,7 @@
 #include "access/challenge.h"
 #include "access/event_stream.h"
 #include "mcp/batch.h"
+#include "mcp/fixture_provider.h"
 
 namespace belljar::mcp {
 namespace {
@@ -73,11 +74,20 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
     : options_(std::move(options)),
       tasks_(io, log, changes_),
       offerings_(io, {executor, changes_, options_.outputs, options_.dialects}, log),
-      dispatcher_(std::make_unique<Dispatcher>(options_.identity, offerings_.providers(), changes_,
-                                               tasks_)),
+      dispatcher_(
+          std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_)),
       sessions_(io, changes_),
       sse_(io, log, *dispatcher_, changes_),
       calls_(io, log) {}
+
+Providers Server::make_providers() {
+    Providers providers = offerings_.providers();
+    if (options_.fixtures == Fixtures::Present) {
+        fixtures_ = std::make_unique<FixtureProvider>(changes_);
+        providers.push_back(fixtures_.get());
+    }
+    return providers;
+}
 
 void Server::stop() {
     calls_.close();
@@ -217,15 +227,8 @@ Task<HttpResponse> Server::begin_session(Call call, CancellationPtr cancellation
 
 Task<HttpResponse> Server::serve_in_session(HttpSessionPtr session, Call call, HttpRequest request,
                                             CancellationPtr cancellation) {
-    if (call.message.kind == Message::Kind::Response) {
-        session->questions()->take(std::move(call.message));
-        co_return accepted();
-    }
-    if (call.message.kind == Message::Kind::Notification) {
-        const json::value* id = call.message.params.if_contains("requestId");
-        if (call.message.method == "notifications/cancelled" && id != nullptr) {
-            session->in_flight().cancel(*id);
-        }
+    if (call.message.kind != Message::Kind::Request) {
+        session->take(std::move(call.message));
         co_return accepted();
     }
     if (std::optional<HttpResponse> fault = find_fault(call, request)) {
@@ -307,10 +310,10 @@ Task<std::optional<std::string>> Server::serve_element(json::value element, Call
         BadMessage& bad = message.error();
         co_return error_message(bad.id.value_or(nullptr), std::move(bad.error));
     }
-    if (message->kind == Message::Kind::Response && session != nullptr) {
-        session->questions()->take(std::move(*message));
-    }
     if (message->kind != Message::Kind::Request) {
+        if (session != nullptr) {
+            session->take(std::move(*message));
+        }
         co_return std::nullopt;
     }
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {

@@ -13,6 +13,7 @@
 #include "mcp/answer.h"
 #include "mcp/changes.h"
 #include "mcp/dispatcher.h"
+#include "mcp/fixtures.h"
 #include "mcp/http_session.h"
 #include "mcp/offerings.h"
 #include "mcp/post.h"
@@ -30,6 +31,7 @@ class Server {
         Identity identity{};
         std::vector<Dialect> dialects{};  // whose tools are listed besides our own
         const storage::OutputStore* outputs = nullptr;  // of runs; outlives this
+        Fixtures fixtures = Fixtures::Absent;
     };
 
     Server(const asio::any_io_executor& io, engine::Executor& executor, Options options,
@@ -73,12 +75,14 @@ class Server {
     [[nodiscard]] access::HttpResponse handle_delete(const access::HttpRequest& request);
     [[nodiscard]] std::optional<access::HttpResponse> find_fault(
         const Call& call, const access::HttpRequest& request);
+    // Every provider, in the order they are asked; those besides the tools are made here.
+    [[nodiscard]] Providers make_providers();
 
     Options options_;
     Changes changes_;
     Tasks tasks_;
     Offerings offerings_;
-    std::vector<std::unique_ptr<Provider>> more_;
+    std::unique_ptr<Provider> fixtures_;
     std::unique_ptr<Dispatcher> dispatcher_;
     HttpSessions sessions_;
     SseConnections sse_;

@@ -101,8 +101,13 @@ Task<void> SessionStream::serve(access::ResponseStreamPtr connection,
                                 engine::CancellationPtr hung_up) {
     hung_up->on_request([this] { detached_.cancel(); });
     while (connection_ == connection && !hung_up->requested()) {
-        boost::system::error_code ignored;
-        co_await detached_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        detached_.expires_at(opened_ ? asio::steady_timer::time_point::max()
+                                     : std::chrono::steady_clock::now() + kSilence);
+        boost::system::error_code woken;
+        co_await detached_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        if (!woken && connection_ == connection) {
+            open();
+        }
     }
     hung_up->on_request(nullptr);
     if (connection_ == connection) {

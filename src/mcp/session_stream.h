@@ -22,6 +22,8 @@ class SessionStream {
     // Whether a new stream begins with an event of its own, which tells the client where it is
     // before there is anything to say.
     enum class Priming { Without, With };
+    // How long a connection stays silent at most.
+    static constexpr auto kSilence = std::chrono::seconds(5);
 
     SessionStream(const asio::any_io_executor& executor, std::uint64_t number, EventLog& log,
                   Priming priming);
@@ -42,12 +44,15 @@ class SessionStream {
     // Nobody waits for anything here any more.
     void close();
 
-    // Until the connection is of no use any more: answered, taken over by another, hung up.
+    // Until the connection is of no use any more: answered, taken over by another, hung up. When
+    // there has been nothing to say for a while, the stream begins, so that it does not look dead
+    // and the client knows where to come back to.
     Task<void> serve(access::ResponseStreamPtr connection, engine::CancellationPtr hung_up);
 
     // The answer, if it is still to be sent and nothing was told before it.
     [[nodiscard]] std::optional<std::string> take_plain_answer();
     [[nodiscard]] bool is_attached() const { return connection_ != nullptr; }
+    [[nodiscard]] bool has_begun() const { return opened_; }
     [[nodiscard]] bool is_over() const { return over_; }
     [[nodiscard]] std::uint64_t number() const { return number_; }
 
@@ -58,7 +63,7 @@ class SessionStream {
     void detach();
     void keep(const std::string& message);
 
-    asio::steady_timer detached_;  // whoever serves a connection waits for this
+    asio::steady_timer detached_;  // whoever serves a connection waits for its cancellation
     std::uint64_t number_;
     EventLog& log_;
     Priming priming_;

@@ -17,8 +17,10 @@ using access::HttpRequest;
 using access::HttpResponse;
 using access::make_refusal;
 
-// Answers that a client has not read yet. More than that, and it gets no more.
+// Of one client, being answered.
 constexpr std::size_t kMostInFlight = 256;
+// Of answers that a client has not read yet. Beyond it the connection ends.
+constexpr Bytes kMostWaiting = mebibytes(8);
 
 // The value of sessionId, or of session_id, as older servers called it.
 std::string session_of(std::string_view query) {
@@ -51,7 +53,8 @@ Task<HttpResponse> SseConnections::open(HttpRequest request, engine::Cancellatio
              .connection = std::make_unique<Connection>(
                  dispatcher_, changes_,
                  Connection::Caller{.principal = request.principal, .rights = request.rights}),
-             .stream = request.stream});
+             .stream = request.stream,
+             .hung_up = cancellation});
     open->connection->on_notification([stream = open->stream](std::string message) {
         return stream->offer(message_event(std::move(message)));
     });
@@ -88,7 +91,9 @@ HttpResponse SseConnections::take(HttpRequest request) {
 // Shares the connection, which may end before the answer is there.
 Task<void> SseConnections::answer(OpenPtr open, std::string body) {
     std::optional<std::string> reply = co_await open->connection->handle(std::move(body));
-    if (reply) {
+    if (reply && open->stream->waiting() > kMostWaiting.count) {
+        open->hung_up->request();
+    } else if (reply) {
         open->stream->put(message_event(std::move(*reply)));
     }
 }

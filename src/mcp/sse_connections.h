@@ -39,6 +39,7 @@ class SseConnections {
         std::string principal{};
         std::unique_ptr<Connection> connection{};
         access::ResponseStreamPtr stream{};
+        engine::CancellationPtr hung_up{};
     };
     using OpenPtr = std::shared_ptr<Open>;
 

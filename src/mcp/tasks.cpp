@@ -44,7 +44,7 @@ BackgroundTask::BackgroundTask(const asio::any_io_executor& executor, std::strin
       principal_(std::move(principal)),
       created_(system_clock::now()),
       updated_(created_),
-      changed_(executor, asio::steady_timer::time_point::max()) {}
+      changed_(executor, Tasks::kLifetime) {}
 
 bool BackgroundTask::is_over() const {
     return status_ != Status::Working && status_ != Status::InputRequired;
@@ -177,8 +177,11 @@ Task<void> Tasks::carry_out(BackgroundTaskPtr task, Asker asker, Work work) {
 
 Task<void> Tasks::await_inputs(BackgroundTaskPtr task) {
     while (!task->is_over() && !task->needed_.requests.empty()) {
-        boost::system::error_code ignored;
-        co_await task->changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        boost::system::error_code woken;
+        co_await task->changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        if (!woken) {
+            cancel(task);  // it has lived its time
+        }
     }
 }
 

@@ -48,7 +48,7 @@ class BackgroundTask {
     json::object inputs_;  // given so far for what is needed
     std::optional<ToolOutcome> outcome_;
     std::optional<RpcError> error_;
-    asio::steady_timer changed_;  // whoever waits for the next status or input
+    asio::steady_timer changed_;  // cancelled with every change; ends with the task's lifetime
 };
 
 using BackgroundTaskPtr = std::shared_ptr<BackgroundTask>;

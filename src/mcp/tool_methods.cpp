@@ -38,6 +38,16 @@ RpcResult<Wanted> read_wanted(const json::object& params) {
     return wanted;
 }
 
+bool is_required(TaskUse use) {
+    return use == TaskUse::Required || use == TaskUse::RequiredAfterInput;
+}
+
+// Whether this request of a client that knows tasks may be answered with one.
+bool may_become_task(TaskUse use, const json::object& params) {
+    return use == TaskUse::RequiredAfterInput ? params.contains("inputResponses")
+                                              : use != TaskUse::Never;
+}
+
 // A client that cannot be asked is no fault of the model's, but only the model can do without.
 ToolOutcome refusal_of(const RpcError& error) { return {.text = error.message, .failed = true}; }
 
@@ -163,20 +173,20 @@ Task<RpcResult<std::string>> ToolMethods::call(Call call, CancellationPtr cancel
         return provider->call_tool({wanted.name, wanted.arguments, std::move(asker)},
                                    std::move(stop));
     };
-    if (use == TaskUse::Required && !may_be_task) {
+    if (is_required(use) && !may_be_task) {
         co_return std::unexpected(tasks_not_declared());
     }
-    if (use != TaskUse::Never && may_be_task) {
-        RpcResult<Asker> asker = rounds_.asker_of(call);
-        if (!asker) {
-            co_return std::unexpected(std::move(asker.error()));
-        }
-        // Who wants to hear of progress hears of it; a task is silent until it is asked.
-        if (use != TaskUse::WhenLong || !asker->wishes.any()) {
-            RpcResult<std::string> result = co_await call_as_task(
-                std::move(call), std::move(*asker), work, std::move(cancellation));
-            co_return result;
-        }
+    const RpcResult<NoticeWishes> wishes =
+        read_wishes(call.message.params, call.revision, call.memory);
+    if (!wishes) {
+        co_return std::unexpected(wishes.error());
+    }
+    // Who wants to hear of progress hears of it; a task is silent until it is asked.
+    const bool silent = use != TaskUse::WhenLong || !wishes->any();
+    if (may_be_task && silent && may_become_task(use, call.message.params)) {
+        RpcResult<std::string> result =
+            co_await call_as_task(std::move(call), work, std::move(cancellation));
+        co_return result;
     }
     const Rounds::Handler<ToolOutcome> handler = [work, cancellation](Asker asker) {
         return work(std::move(asker), cancellation);
@@ -205,11 +215,15 @@ Task<RpcResult<std::string>> ToolMethods::call_at_once(Call call,
     co_return encoded(std::get<ToolOutcome>(*ended), revision);
 }
 
-Task<RpcResult<std::string>> ToolMethods::call_as_task(Call call, Asker asker, Tasks::Work work,
+Task<RpcResult<std::string>> ToolMethods::call_as_task(Call call, Tasks::Work work,
                                                        CancellationPtr cancellation) {
+    RpcResult<Asker> asker = rounds_.asker_of(call);
+    if (!asker) {
+        co_return std::unexpected(std::move(asker.error()));
+    }
     const bool at_once =
         task_use(std::string(call.message.params.at("name").as_string())) != TaskUse::WhenLong;
-    RpcResult<BackgroundTaskPtr> begun = tasks_.begin(std::move(asker), std::move(work));
+    RpcResult<BackgroundTaskPtr> begun = tasks_.begin(std::move(*asker), std::move(work));
     if (!begun) {
         co_return std::unexpected(std::move(begun.error()));
     }

@@ -53,7 +53,7 @@ class ToolMethods {
     [[nodiscard]] Provider* find(std::string_view name) const;
     Task<RpcResult<std::string>> call_at_once(Call call, Rounds::Handler<ToolOutcome> handler,
                                               engine::CancellationPtr cancellation);
-    Task<RpcResult<std::string>> call_as_task(Call call, Asker asker, Tasks::Work work,
+    Task<RpcResult<std::string>> call_as_task(Call call, Tasks::Work work,
                                               engine::CancellationPtr cancellation);
     [[nodiscard]] TaskUse task_use(const std::string& name);
     [[nodiscard]] std::string encoded(const ToolOutcome& outcome, Revision revision) const;
