@@ -20,9 +20,8 @@ std::vector<ParamHeader> marked() {
 }
 
 int fault(std::string_view arguments, access::Headers headers) {
-    const std::optional<RpcError> found =
-        find_param_fault(marked(), parse_json(arguments).value().as_object(),
-                         {.headers = std::move(headers)});
+    const std::optional<RpcError> found = find_param_fault(
+        marked(), parse_json(arguments).value().as_object(), {.headers = std::move(headers)});
     return found ? static_cast<int>(found->code) : 0;
 }
 

@@ -29,7 +29,7 @@ class Server {
    public:
     struct Options {
         Identity identity{};
-        std::vector<Dialect> dialects{};  // whose tools are listed besides our own
+        std::vector<Dialect> dialects{};                // whose tools are listed besides our own
         const storage::OutputStore* outputs = nullptr;  // of runs; outlives this
         Fixtures fixtures = Fixtures::Absent;
     };
