@@ -102,7 +102,7 @@ Result<void> try_speak(const config::Settings& settings) {
                             .conversations = conversations ? conversations->store() : nullptr}));
     if (!conversations) {
         runtime->log().info("files of conversations are not kept",
-                               {{"reason", conversations.error().describe()}});
+                            {{"reason", conversations.error().describe()}});
     }
     if (::geteuid() == 0) {
         BJ_TRY(const auto account, runtime->account());
