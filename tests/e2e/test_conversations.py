@@ -8,8 +8,9 @@ import uuid
 
 import pytest
 
-from support_binary import belljar, environment
+from support_binary import BINARY, belljar, environment
 from support_mcp import StdioServer, call, initialize
+from support_unprivileged import Unprivileged
 
 TOKENS = {"one": "bj_token_of_one", "two": "bj_token_of_two"}
 
@@ -430,8 +431,29 @@ def test_every_mode_keeps_files(own_server, mode):
     server = own_server(env=environment(BELLJAR_ISOLATION_MODE=mode,
                                         BELLJAR_ISOLATION_REQUIRE="basic"))
     talk = Talk(server)
-    for language, code in WRITERS.items():
-        talk.ask(code, language=language)
+    for language in ("python", "bash"):
+        talk.ask(WRITERS[language], language=language)
+        assert talk.ask(READERS[language].replace("/data/", "").replace("/workspace/", ""),
+                        language=language)["stdout"] == "kept"
     talk.ask("open('x', 'w').write('1')\nwhile True: pass", "timeout", timeout=1)
-    assert talk.names() == ["note.txt", "x"]
+    listing = talk.ask("import os; sorted(os.listdir())")["result"]
+    assert listing == ["note.txt", "x"]
     assert not [path for path in server.data_directory.rglob("incoming/*")]
+
+
+@pytest.mark.parametrize("subordinate_count", [0, 65_536])
+def test_an_ordinary_user_keeps_files(place, subordinate_count):
+    user = Unprivileged(place / "user", subordinate_count)
+    program = str(user.programs / BINARY.name)
+
+    def run(code, *options):
+        return user.run([program, "run", "--conversation", "talk", *options, "-"],
+                        {"BELLJAR_ISOLATION_MODE": "rootless",
+                         "BELLJAR_ISOLATION_REQUIRE": "basic"}, stdin=code.encode())
+
+    first = run("open('x', 'w').write('1')\nprint('written', flush=True)\nwhile True: pass",
+                "--timeout", "2")
+    assert (first.returncode, first.stdout) == (124, b"written\n"), first
+    second = run("print(open('x').read())")
+    assert (second.returncode, second.stdout) == (0, b"1\n"), second
+    assert (user.home / ".local/share/belljar/mcp/conversations").is_dir()

@@ -183,9 +183,10 @@ def test_two_jars_share_no_pipe(jars):
 def test_descriptors_are_the_jars_own(found):
     for role in ROLES[1:]:
         assert set(found[role]["descriptors"].values()) == {"pipe"}, role
-    # To the warden, for the ends of processes, and for what the filter refuses.
+    # To the warden and the server, for the ends of processes, for what the filter refuses, and for
+    # the files of a conversation.
     assert set(found["init"]["descriptors"].values()) == {
-        "socket", "anon_inode:[signalfd]", "anon_inode:seccomp notify"}
+        "socket", "anon_inode:[signalfd]", "anon_inode:seccomp notify", "/workspace"}
 
 
 def test_every_process_is_in_the_jars_cgroup(jars):
