@@ -210,7 +210,7 @@ Result<Caller> AccessTokens::read_claims(std::string_view payload,
     Caller caller{.principal = std::string(kPrincipalPrefix) + *subject,
                   .rights = {},
                   .proof = Proof::AccessToken,
-                  .expires = *expiry};
+                  .expires = expiry};
     for (const std::string& scope : words_of(find_claim(claims, rules_.scopes_claim))) {
         caller.rights.add(rights_of_scope(scope));
     }
