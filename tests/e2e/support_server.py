@@ -11,6 +11,7 @@ from support_binary import BINARY, COMMAND_SECONDS, service_environment, wait_un
 from support_processes import descendants, descriptors
 
 LAST_LINE_OF_GREETING = "Stop it with Ctrl-C."
+SETTLING_SECONDS = 300  # a compiler takes its time where others are at work
 
 
 class Answer:
@@ -60,7 +61,15 @@ class Server:
 
     def settle(self):
         """Waits for the trials of languages after the start, which look like somebody's runs."""
-        assert self.request("GET", "/v1/runners").status == 200
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=SETTLING_SECONDS)
+        try:
+            connection.request("GET", "/v1/runners", headers=self.headers())
+            assert connection.getresponse().status == 200
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            connection.close()
 
     @property
     def greeting(self):
