@@ -114,8 +114,8 @@ ToolDefinition define_execute_code(const engine::SandboxInfo& info) {
             .input_schema = run_input_schema(info),
             .output_schema = run_output_schema(),
             .annotations = annotations_for(kTitle, Effect::Adds),
-            .icon = icon_of(Symbol::Play),
-            .tasks = TaskUse::WhenLong};
+            .tasks = TaskUse::WhenLong,
+            .icon = icon_of(Symbol::Play)};
 }
 
 ToolDefinition define_execute_batch(const engine::SandboxInfo& info) {
@@ -135,8 +135,8 @@ ToolDefinition define_execute_batch(const engine::SandboxInfo& info) {
             .input_schema = batch_input_schema(info),
             .output_schema = schema_from(kExecuteBatchOutput),
             .annotations = annotations_for(kTitle, Effect::Adds),
-            .icon = icon_of(Symbol::Stack),
-            .tasks = TaskUse::WhenLong};
+            .tasks = TaskUse::WhenLong,
+            .icon = icon_of(Symbol::Stack)};
 }
 
 Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
