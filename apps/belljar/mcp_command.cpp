@@ -17,6 +17,9 @@
 namespace belljar::apps {
 namespace {
 
+// For runs that go on when the conversation ends.
+constexpr auto kFarewellTime = std::chrono::seconds(10);
+
 std::string file_uri(const std::string& path) {
     std::string uri = "file://";
     for (const char letter : std::filesystem::absolute(path).lexically_normal().string()) {
@@ -37,9 +40,12 @@ Task<void> test_jars(Runtime* runtime, transport::StdioChannel* channel, Result<
     }
 }
 
-Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel,
+Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel, mcp::Server* server,
                          const Result<void>* tested) {
     co_await channel->run();
+    // Nobody is left to ask for what goes on beside the conversation.
+    server->stop();
+    co_await server->wait(Clock::now() + kFarewellTime);
     BJ_CO_TRY_VOID(*tested);
     co_return runtime->check_warden();
 }
@@ -124,7 +130,7 @@ Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     Result<void> tested;
     runtime->engine().require_self_test();
     runtime->tasks().spawn("trial run", test_jars(runtime.get(), &channel, &tested));
-    return runtime->run(speak(runtime.get(), &channel, &tested), [&channel, &server] {
+    return runtime->run(speak(runtime.get(), &channel, &server, &tested), [&channel, &server] {
         channel.stop();
         server.stop();
     });

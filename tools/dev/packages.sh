@@ -19,6 +19,7 @@ packages_of() {
                 "uidmap golang-github-containers-common erofs-utils e2fsprogs" \
                 "$(packages_of science) gcc g++ perl ruby lua5.4 php-cli mawk" \
                 "python3-jwt python3-cryptography python3-jsonschema" \
+                "$(browser_packages)" \
                 "$(node_packages)"
             ;;
         # What guests find for work with data, and fonts for what they draw. On Debian 12 scipy's
@@ -40,6 +41,11 @@ packages_of() {
 node_packages() {
     command -v node >/dev/null || echo nodejs
     command -v npm >/dev/null || echo npm
+}
+
+# Ubuntu's is a snap, which cannot be had everywhere.
+browser_packages() {
+    [[ $(system_name) != "debian 12" ]] || echo chromium
 }
 
 system_name() {
