@@ -11,10 +11,9 @@ TEST(Changes, TellsWhoListens) {
     Changes changes;
     int heard = 0;
     {
-        const Changes::Subscription subscription =
-            changes.listen([&heard](const Change& change) {
-                heard += change.kind == Change::Kind::Prompts ? 1 : 0;
-            });
+        const Changes::Subscription subscription = changes.listen([&heard](const Change& change) {
+            heard += change.kind == Change::Kind::Prompts ? 1 : 0;
+        });
         changes.tell({.kind = Change::Kind::Prompts});
     }
     changes.tell({.kind = Change::Kind::Prompts});

@@ -8,8 +8,8 @@ namespace {
 TEST(EventPlace, IsWrittenAndRead) {
     EXPECT_EQ(format_place({3, 17}), "3-17");
     EXPECT_EQ(parse_place("3-17"), (EventPlace{3, 17}));
-    for (const char* text : {"", "-", "3", "3-", "-17", "3-17-", "3 -17", "a-1", "3--1",
-                             "99999999999999999999-1"}) {
+    for (const char* text :
+         {"", "-", "3", "3-", "-17", "3-17-", "3 -17", "a-1", "3--1", "99999999999999999999-1"}) {
         EXPECT_EQ(parse_place(text), std::nullopt) << text;
     }
 }

@@ -13,12 +13,13 @@ class QuestionsTest : public testing::Test {
    protected:
     void ask() {
         asio::co_spawn(io,
-                       questions->ask({.method = "roots/list"},
-                                      [this](std::string message) {
-                                          sent.push_back(parse_json(message).value());
-                                          return reachable;
-                                      },
-                                      cancellation),
+                       questions->ask(
+                           {.method = "roots/list"},
+                           [this](std::string message) {
+                               sent.push_back(parse_json(message).value());
+                               return reachable;
+                           },
+                           cancellation),
                        [this](std::exception_ptr failure, RpcResult<json::value> answer) {
                            EXPECT_FALSE(failure);
                            answers.push_back(std::move(answer));

@@ -29,8 +29,8 @@ TEST_F(RequestStatesTest, BelongsToItsCallerAndItsRequest) {
 }
 
 TEST_F(RequestStatesTest, Expires) {
-    EXPECT_FALSE(states.open(sealed, binding, now + RequestStates::kLifetime +
-                                                  std::chrono::seconds(2)));
+    EXPECT_FALSE(
+        states.open(sealed, binding, now + RequestStates::kLifetime + std::chrono::seconds(2)));
 }
 
 TEST_F(RequestStatesTest, IsOfNoUseWhenChanged) {
