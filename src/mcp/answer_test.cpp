@@ -30,7 +30,9 @@ TEST(Answer, ModernResultsCarryTypeAndServer) {
 TEST(Answer, DiscoveryIsPublicForAnHour) {
     const json::object result = encode(Discovery{}, Revision::V2026_07_28, kIdentity);
     EXPECT_EQ(to_text(result.at("supportedVersions")), R"(["2026-07-28"])");
-    EXPECT_EQ(to_text(result.at("capabilities")), R"({"tools":{},"logging":{}})");
+    EXPECT_EQ(to_text(result.at("capabilities")),
+              R"({"tools":{},"resources":{"subscribe":true,"listChanged":true},)"
+              R"("prompts":{},"logging":{},"completions":{}})");
     EXPECT_EQ(result.at("ttlMs"), json::value(3600000));
     EXPECT_EQ(result.at("cacheScope"), json::value("public"));
     EXPECT_FALSE(result.contains("serverInfo"));
@@ -90,6 +92,19 @@ TEST(Answer, TextIsMadeValid) {
     const ToolOutcome outcome{.text = "\xFF", .failed = true};
     EXPECT_EQ(encoded(outcome, Revision::V2025_11_25),
               "{\"content\":[{\"type\":\"text\",\"text\":\"\xEF\xBF\xBD\"}],\"isError\":true}");
+}
+
+TEST(Answer, ContentIsSaidInWordsWhereARevisionHasNoBlockForIt) {
+    const Content audio = Audio{.mime = "audio/wav", .data = "abc"};
+    EXPECT_EQ(encode(audio, Revision::V2025_03_26).at("type"), json::value("audio"));
+    EXPECT_EQ(encode(audio, Revision::V2024_11_05).at("type"), json::value("text"));
+    const Content link = ResourceLink{.uri = "test://a", .name = "a", .mime = "text/plain"};
+    EXPECT_EQ(encode(link, Revision::V2025_06_18).at("type"), json::value("resource_link"));
+    EXPECT_EQ(encode(link, Revision::V2025_03_26).at("type"), json::value("text"));
+    const Content resource =
+        EmbeddedResource{.uri = "test://a", .mime = "text/plain", .data = "abc"};
+    EXPECT_EQ(encode(resource, Revision::V2024_11_05).at("resource").at("text"),
+              json::value("abc"));
 }
 
 }  // namespace
