@@ -96,11 +96,15 @@ TEST(Post, AHeaderGivenTwiceMustAgree) {
     EXPECT_FALSE(read_post(post("[" + request("ping") + "]", twice)));
 }
 
-TEST(Post, ResponsesAreNotTaken) {
-    const auto refused = read_post(post(R"({"jsonrpc":"2.0","id":4,"result":{}})"));
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().error.code, RpcCode::InvalidRequest);
-    EXPECT_EQ(refused.error().id, json::value(nullptr));
+TEST(Post, OnlyLegacyClientsAreAskedSomethingToRespondTo) {
+    const std::string response = R"({"jsonrpc":"2.0","id":4,"result":{}})";
+    const auto legacy = read_post(post(response));
+    ASSERT_TRUE(legacy);
+    EXPECT_EQ(std::get<Call>(*legacy).message.kind, Message::Kind::Response);
+    const auto modern = read_post(post(response, {{"MCP-Protocol-Version", "2026-07-28"}}));
+    ASSERT_FALSE(modern);
+    EXPECT_EQ(modern.error().error.code, RpcCode::InvalidRequest);
+    EXPECT_EQ(modern.error().id, std::nullopt);
 }
 
 TEST(Post, NotificationsNeedNoHeaders) {

@@ -210,7 +210,9 @@ TEST_F(ServerTest, InitializeOverHttpAnswersTheNegotiatedVersion) {
     EXPECT_EQ(body.at_pointer("/result/protocolVersion"), json::value("2025-11-25"));
     EXPECT_EQ(to_text(body.at_pointer("/result/serverInfo")),
               R"({"name":"belljar","version":"1.2.3","title":"Belljar"})");
-    EXPECT_EQ(to_text(body.at_pointer("/result/capabilities")), R"({"tools":{}})");
+    EXPECT_EQ(to_text(body.at_pointer("/result/capabilities")),
+              R"({"tools":{},"resources":{"subscribe":true,"listChanged":true},)"
+              R"("prompts":{},"logging":{},"completions":{}})");
 }
 
 TEST_F(ServerTest, BatchesAreAnsweredInOrder) {
@@ -296,7 +298,7 @@ TEST_F(StreamedAnswerTest, WrongWishesAreAnError) {
 
 TEST_F(ServerTest, LevelCannotBeSetWithoutAConnection) {
     const json::value body = post_json(request("logging/setLevel", R"("level":"info")"));
-    EXPECT_EQ(body.at_pointer("/error/code"), -32601);
+    EXPECT_EQ(body.at_pointer("/error/code"), -32600);
 }
 
 }  // namespace
