@@ -139,5 +139,18 @@ TEST(Answer, TextIsMadeValid) {
               "{\"content\":[{\"type\":\"text\",\"text\":\"\xEF\xBF\xBD\"}],\"isError\":true}");
 }
 
+TEST(Answer, ContentIsSaidInWordsWhereARevisionHasNoBlockForIt) {
+    const Content audio = Audio{.mime = "audio/wav", .data = "abc"};
+    EXPECT_EQ(encode(audio, Revision::V2025_03_26).at("type"), json::value("audio"));
+    EXPECT_EQ(encode(audio, Revision::V2024_11_05).at("type"), json::value("text"));
+    const Content link = ResourceLink{.uri = "test://a", .name = "a", .mime = "text/plain"};
+    EXPECT_EQ(encode(link, Revision::V2025_06_18).at("type"), json::value("resource_link"));
+    EXPECT_EQ(encode(link, Revision::V2025_03_26).at("type"), json::value("text"));
+    const Content resource =
+        EmbeddedResource{.uri = "test://a", .mime = "text/plain", .data = "abc"};
+    EXPECT_EQ(encode(resource, Revision::V2024_11_05).at("resource").at("text"),
+              json::value("abc"));
+}
+
 }  // namespace
 }  // namespace belljar::mcp

@@ -16,6 +16,8 @@ constexpr std::string_view kWatched = "test://watched-resource";
 constexpr std::string_view kTemplateBegin = "test://template/";
 constexpr std::string_view kTemplateEnd = "/data";
 constexpr std::string_view kSkill = "skill://protocol-fixture/";
+constexpr std::string_view kSkillName = "protocol-fixture";
+constexpr std::string_view kSkillDescription = "A skill for tests of the protocol.";
 
 struct SkillFile {
     std::string_view name{};
@@ -147,7 +149,11 @@ Task<std::vector<ResourceDefinition>> FixtureProvider::resources(Asker /*asker*/
     };
     co_return std::vector{describe(kStaticText, "static text", "text/plain"),
                           describe(kStaticBinary, "static binary", "image/png"),
-                          describe(kWatched, "watched resource", "text/plain")};
+                          describe(kWatched, "watched resource", "text/plain"),
+                          ResourceDefinition{.uri = fmt::format("{}SKILL.md", kSkill),
+                                             .name = std::string(kSkillName),
+                                             .description = std::string(kSkillDescription),
+                                             .mime = "text/markdown"}};
 }
 
 std::vector<ResourceTemplate> FixtureProvider::templates() const {
@@ -214,8 +220,7 @@ Task<std::optional<Completion>> FixtureProvider::complete(CompletionRequest requ
 
 std::vector<Skill> FixtureProvider::skills() const {
     Skill skill{.uri = fmt::format("{}SKILL.md", kSkill),
-                .frontmatter = {{"name", "protocol-fixture"},
-                                {"description", "A skill for tests of the protocol."}}};
+                .frontmatter = {{"name", kSkillName}, {"description", kSkillDescription}}};
     for (const SkillFile& file : kSkillFiles) {
         skill.resources.emplace_back(
             json::object{{"uri", fmt::format("{}{}", kSkill, file.name)},

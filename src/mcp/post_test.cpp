@@ -96,12 +96,15 @@ TEST(Post, AHeaderGivenTwiceMustAgree) {
     EXPECT_FALSE(read_post(post("[" + request("ping") + "]", twice)));
 }
 
-TEST(Post, ResponsesAreForLegacySessions) {
+TEST(Post, OnlyLegacyClientsAreAskedSomethingToRespondTo) {
     const std::string response = R"({"jsonrpc":"2.0","id":4,"result":{}})";
-    EXPECT_TRUE(read_post(post(response)));
-    const auto refused = read_post(post(response, {{"MCP-Protocol-Version", "2026-07-28"}}));
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().error.code, RpcCode::InvalidRequest);
+    const auto legacy = read_post(post(response));
+    ASSERT_TRUE(legacy);
+    EXPECT_EQ(std::get<Call>(*legacy).message.kind, Message::Kind::Response);
+    const auto modern = read_post(post(response, {{"MCP-Protocol-Version", "2026-07-28"}}));
+    ASSERT_FALSE(modern);
+    EXPECT_EQ(modern.error().error.code, RpcCode::InvalidRequest);
+    EXPECT_EQ(modern.error().id, std::nullopt);
 }
 
 TEST(Post, NotificationsNeedNoHeaders) {

@@ -32,8 +32,8 @@ def modern(message, revision=MODERN):
 
 
 class StdioServer:
-    def __init__(self, env=None):
-        self.process = subprocess.Popen([str(BINARY), "mcp"], stdin=subprocess.PIPE,
+    def __init__(self, env=None, options=()):
+        self.process = subprocess.Popen([str(BINARY), "mcp", *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=service_environment(env))
         self.lines = queue.Queue()

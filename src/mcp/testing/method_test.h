@@ -18,6 +18,14 @@ namespace belljar::mcp {
 // The methods of the protocol over the fixtures, without a transport.
 class MethodTest : public testing::Test {
    protected:
+    // Whatever is still under way ends while everything that it uses is there.
+    void TearDown() override {
+        cancellation->request();
+        tasks.stop();
+        io.restart();
+        io.poll();
+    }
+
     // Runs until the coroutine has ended, and whatever else is under way meanwhile.
     template <typename T>
     T run(Task<T> task) {
