@@ -30,7 +30,7 @@ class Agent:
         self.record = place / "lines"
         self.server = [str(HERE / "record_lines.py"), str(self.record), str(BINARY), "mcp"]
         self.settings = environment(
-            **QUIET, HOME=str(place), BELLJAR_POOL_READY="0",
+            **QUIET, HOME=str(place), TMPDIR=str(place), BELLJAR_POOL_READY="0",
             BELLJAR_SERVER_DATA_DIR=str(place / "data"),
             **{f"XDG_{kind}_HOME": str(place / kind.lower())
                for kind in ("CONFIG", "DATA", "STATE", "CACHE")})
