@@ -137,7 +137,7 @@ TEST_F(FileTools, UploadsOfAnotherDialect) {
         call("upload_file", R"({"conversationId":"c","filename":"a.txt","content":"SGVsbG8="})");
     EXPECT_EQ(file("a.txt"), "Hello");
     EXPECT_EQ(to_text(*uploaded.structured),
-              R"({"success":true,"message":"Uploaded a.txt (5 bytes)","file":{"name":"a.txt",)"
+              R"j({"success":true,"message":"Uploaded a.txt (5 bytes)","file":{"name":"a.txt",)j"
               R"("url":"belljar://conversations/c/files/a.txt"}})");
 }
 

@@ -160,7 +160,7 @@ def test_wrong_arguments_are_told_to_the_model(server, tool, arguments, part):
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(server):
     answer = tool_answer(server, request(1, "tools/call", name="nonsense", arguments={}))
-    assert answer["error"]["code"] == -32602 and "execute_code" in answer["error"]["message"]
+    assert answer["error"]["code"] == -32602 and '"nonsense"' in answer["error"]["message"]
 
 
 # --- results for a model
