@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json/serialize.hpp>
+
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/schema_check.h"
 #include "mcp/tool_provider.h"

@@ -43,7 +43,8 @@ TEST(ResourceContents, TextIsTextAndTellsItsPlace) {
     const ResourcePart& part = contents->parts.front();
     EXPECT_EQ(part.form, ResourcePart::Form::Text);
     EXPECT_EQ(part.bytes, "h\xC3\xA9y\n");
-    EXPECT_EQ(range_of(*contents), (json::object{{"offset", 0}, {"bytes", 5}, {"total", 5}}));
+    EXPECT_EQ(range_of(*contents),
+              json::value(json::object{{"offset", 0}, {"bytes", 5}, {"total", 5}}));
 }
 
 TEST(ResourceContents, WhatIsNoTextIsABlob) {
@@ -67,7 +68,8 @@ TEST(ResourceContents, ACutCharacterIsLeftToTheNextPart) {
     const auto rest = make_contents(
         middle, {.mime = "text/plain", .total = text.size(), .bytes = text.substr(2)});
     EXPECT_EQ(rest->parts.front().bytes, "!");
-    EXPECT_EQ(range_of(*rest), (json::object{{"offset", 4}, {"bytes", 1}, {"total", 5}}));
+    EXPECT_EQ(range_of(*rest),
+              json::value(json::object{{"offset", 4}, {"bytes", 1}, {"total", 5}}));
 }
 
 TEST(ResourceContents, PartsReadOneAfterTheOtherAreTheWhole) {

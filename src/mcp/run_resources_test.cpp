@@ -48,7 +48,7 @@ TEST_F(RunResourcesTest, ReadsAStreamAndAPartOfIt) {
     const auto part = read(id + "/stdout?offset=8&length=5");
     EXPECT_EQ(part->parts.front().bytes, "89");
     EXPECT_EQ(part->parts.front().meta.at("belljar/range"),
-              (json::object{{"offset", 8}, {"bytes", 2}, {"total", 10}}));
+              json::value(json::object{{"offset", 8}, {"bytes", 2}, {"total", 10}}));
     EXPECT_EQ(read(id + "/stdout?offset=10").error().code, RpcCode::InvalidParams);
 }
 
