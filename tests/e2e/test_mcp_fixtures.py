@@ -41,6 +41,7 @@ def text_of(answer):
 @pytest.fixture(scope="module")
 def fixtures(session_place):
     started = Server(session_place / "fixtures", "--auth", "none", "--conformance")
+    started.settle()
     yield started
     assert started.stop() == 0
 
@@ -200,6 +201,7 @@ def test_state_of_another_request(fixtures):
 def test_state_of_another_caller_or_another_life(own_server):
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
     server = own_server("--conformance", env=environment(BELLJAR_AUTH_TOKENS=tokens))
+    server.settle()
     anna, bert = ({"Authorization": f"Bearer {token}"} for token in TOKENS.values())
     state = ask_for_state(server, token=anna)
     assert come_back(server, state, token=bert).code == -32602
