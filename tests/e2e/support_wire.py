@@ -1,4 +1,4 @@
-"""MCP over HTTP as it goes over the wire: one POST, a legacy session, and HTTP+SSE of 2024-11-05."""
+"""MCP over HTTP as it goes over the wire: a POST, a legacy session, HTTP+SSE of 2024-11-05."""
 
 import http.client
 import json

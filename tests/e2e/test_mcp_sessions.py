@@ -103,7 +103,8 @@ def test_client_that_vanishes_from_its_streams(open_server):
     """The streams go, the session stays, and the program has its full time."""
     session = Session(open_server)
     streams = [session.listen() for _ in range(3)]
-    answering = session.stream(progress_of(call(2, "import time\nprint(1, flush=True)\ntime.sleep(1.5)")))
+    code = "import time\nprint(1, flush=True)\ntime.sleep(1.5)"
+    answering = session.stream(progress_of(call(2, code)))
     for stream in [*streams, answering]:
         stream.connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1] + 7 * [0]))
         stream.close()

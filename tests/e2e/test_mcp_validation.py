@@ -7,11 +7,11 @@ import typing
 
 import pytest
 
-from support_binary import wait_until
+from support_binary import belljar, wait_until
 from support_mcp import LEGACY, MODERN, StdioServer, call, initialize, request
 from support_processes import guests_of
 from support_server import read_answer
-from support_wire import (ACCEPT, INITIALIZED, META, Session, cancelled, enveloped, modern_headers,
+from support_wire import (INITIALIZED, META, Session, cancelled, enveloped, modern_headers,
                           post_modern, send)
 
 INFO = request(1, "tools/call", name="get_sandbox_info", arguments={})
@@ -132,7 +132,7 @@ def test_malformed_envelope_is_named(open_server, change):
 
 @pytest.mark.parametrize("meta", [
     {}, {f"{META}clientInfo": {"name": "x", "version": "1"}}, {"unknown/key": [1]},
-    {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}, {"progressToken": "seven"}], ids=str)
+    {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}, {"progressToken": "seven"}], ids=str)
 def test_optional_keys_of_the_envelope(open_server, meta):
     assert "result" in post_modern(open_server, LIST, meta).answer
 
@@ -483,7 +483,6 @@ def test_state_of_another_server_is_refused(fixture_server, own_server):
 
 
 def test_fixtures_are_for_loopback_only(place):
-    from support_binary import belljar
     ended = belljar("serve", "--conformance", "--listen", "0.0.0.0:0", "--data-dir", place / "d")
     assert ended.returncode != 0 and b"--conformance" in ended.stderr, ended
 
