@@ -125,10 +125,10 @@ RpcResult<ResourceContents> make_contents(const RangedUri& asked, PartRead part)
 }
 
 bool is_text_type(std::string_view mime) {
-    constexpr std::array<std::string_view, 9> kTypes{
-        "application/json",       "application/xml",  "application/javascript",
-        "application/typescript", "application/yaml", "application/toml",
-        "application/sql",        "application/x-sh", "application/x-ndjson"};
+    constexpr std::array<std::string_view, 10> kTypes{
+        "application/json",       "application/jsonl", "application/x-ndjson",   "application/xml",
+        "application/yaml",       "application/toml",  "application/javascript", "application/sql",
+        "application/typescript", "application/x-sh"};
     mime = mime.substr(0, mime.find(';'));
     return mime.starts_with("text/") || mime.ends_with("+json") || mime.ends_with("+xml") ||
            std::ranges::find(kTypes, mime) != kTypes.end();

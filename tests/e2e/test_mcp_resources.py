@@ -175,8 +175,8 @@ def shared(own_server):
 @pytest.mark.parametrize("era", CLIENTS)
 def test_another_principal_sees_nothing(shared, era):
     one, two = (CLIENTS[era](shared, TOKENS[name]) for name in TOKENS)
-    run(one, "open('a', 'w').write('mine')", conversation_id="talk")
-    uri = uri_of("talk", "a")
+    run(one, "open('a.txt', 'w').write('mine')", conversation_id="talk")
+    uri = uri_of("talk", "a.txt")
     output = f"belljar://runs/{run(one, LONG)['execution_id']}/stdout"
     assert only_part(one.ask("resources/read", uri=uri))["text"] == "mine"
     assert only_part(one.ask("resources/read", uri=output + "?length=9"))["text"] == "00000000\n"
@@ -193,7 +193,7 @@ def test_another_principal_sees_nothing(shared, era):
                          argument={"name": name, "value": ""})["completion"]["values"]
         assert values == []
     with two.listen(resourceSubscriptions=[uri], resourcesListChanged=True) as stream:
-        run(one, "open('a', 'w').write('changed')", conversation_id="talk")
+        run(one, "open('a.txt', 'w').write('changed')", conversation_id="talk")
         run(two, "open('own', 'w').write('x')", conversation_id="talk")
         assert stream.next().data["method"] == "notifications/resources/list_changed"
 
