@@ -24,6 +24,40 @@ std::string uri_of(const json::object& params) {
     return text != nullptr ? std::string(*text) : "";
 }
 
+// The children of a directory: files of skills and, by what is below them, directories.
+class Directory {
+   public:
+    // The URI ends with a slash.
+    explicit Directory(std::string uri) : uri_(std::move(uri)) {}
+
+    void add(const Skill& skill) {
+        for (const json::value& resource : skill.resources) {
+            const std::string file(resource.at("uri").as_string());
+            if (file.starts_with(uri_)) {
+                add(file);
+            }
+        }
+    }
+
+    [[nodiscard]] json::array take() { return std::move(children_); }
+
+   private:
+    void add(const std::string& file) {
+        const std::string rest = file.substr(uri_.size());
+        const std::string name = rest.substr(0, rest.find('/'));
+        if (name == rest) {
+            children_.emplace_back(json::object{{"uri", file}, {"name", name}});
+        } else if (directories_.insert(name).second) {
+            children_.emplace_back(json::object{
+                {"uri", uri_ + name}, {"name", name}, {"mimeType", "inode/directory"}});
+        }
+    }
+
+    std::string uri_;
+    json::array children_;
+    std::set<std::string> directories_;
+};
+
 }  // namespace
 
 Task<RpcResult<std::string>> SkillMethods::list(Call call, CancellationPtr /*cancellation*/) {
@@ -55,33 +89,16 @@ Task<RpcResult<std::string>> SkillMethods::get(Call call, CancellationPtr /*canc
         fmt::format("There is no skill {}; skills/list names those that there are.", quote(uri)));
 }
 
-// The children of a directory of a skill: its files and, by what is below them, its directories.
 Task<RpcResult<std::string>> SkillMethods::read_directory(Call call,
                                                           CancellationPtr /*cancellation*/) {
-    std::string uri = uri_of(call.message.params);
-    if (!uri.ends_with('/')) {
-        uri += '/';
-    }
-    json::array children;
-    std::set<std::string> directories;
+    const std::string uri = uri_of(call.message.params);
+    Directory directory(uri.ends_with('/') ? uri : uri + "/");
     for (const Provider* provider : providers_) {
         for (const Skill& skill : provider->skills()) {
-            for (const json::value& resource : skill.resources) {
-                const std::string file(resource.at("uri").as_string());
-                if (!file.starts_with(uri)) {
-                    continue;
-                }
-                const std::string rest = file.substr(uri.size());
-                const std::string name = rest.substr(0, rest.find('/'));
-                if (name == rest) {
-                    children.emplace_back(json::object{{"uri", file}, {"name", name}});
-                } else if (directories.insert(name).second) {
-                    children.emplace_back(json::object{
-                        {"uri", uri + name}, {"name", name}, {"mimeType", "inode/directory"}});
-                }
-            }
+            directory.add(skill);
         }
     }
+    json::array children = directory.take();
     if (children.empty()) {
         co_return std::unexpected(resource_not_found(uri));
     }
