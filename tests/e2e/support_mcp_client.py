@@ -2,7 +2,7 @@
 
 import json
 
-from support_events import EventStream
+from support_events import Event, EventStream
 from support_mcp import MODERN, initialize, modern, request
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -11,6 +11,17 @@ NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"
 
 def token_headers(token):
     return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+class MessageStream(EventStream):
+    """Passes over events that only give the client an id to come back with."""
+
+    def next(self):
+        while (block := self.next_block()) is not None:
+            data = [line[6:] for line in block.split("\n") if line.startswith("data: ")]
+            if data and data[0]:
+                return Event("message", json.loads(data[0]), "")
+        return None
 
 
 class ModernClient:
@@ -81,7 +92,7 @@ class LegacyClient(ModernClient):
         del wishes  # a session is told of its lists without asking
         for uri in resourceSubscriptions:
             self.ask("resources/subscribe", uri=uri)
-        return EventStream(self.server, path="/mcp", headers=self.headers("", {}))
+        return MessageStream(self.server, path="/mcp", headers=self.headers("", {}))
 
     def close(self):
         self.server.request("DELETE", "/mcp", headers=self.headers("", {}))

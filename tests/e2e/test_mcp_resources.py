@@ -150,7 +150,7 @@ def test_no_more_than_a_hundred_values(client, talk):
 def next_method(stream, method):
     while (event := stream.next()) is not None:
         if event.data.get("method") == method:
-            return event.data["params"]
+            return event.data.get("params", {})
     return None
 
 
