@@ -80,11 +80,12 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
       sse_(io, log, *dispatcher_, changes_),
       calls_(io, log) {}
 
+// The fixtures come first: of what is listed the suite takes the first to try.
 Providers Server::make_providers() {
     Providers providers = offerings_.providers();
     if (options_.fixtures == Fixtures::Present) {
         fixtures_ = std::make_unique<FixtureProvider>(changes_);
-        providers.push_back(fixtures_.get());
+        providers.insert(providers.begin(), fixtures_.get());
     }
     return providers;
 }

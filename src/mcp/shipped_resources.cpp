@@ -93,6 +93,9 @@ ShippedResources::ShippedResources() {
         if (name.ends_with(kSkillFile)) {
             skill.uri = uri;
             skill.frontmatter = parse_frontmatter(file.content);
+            ResourceDefinition& described = entries_.back().definition;
+            described.name = skill.frontmatter.at("name").as_string();
+            described.description = skill.frontmatter.at("description").as_string();
         }
     }
     for (auto& [folder, skill] : skills) {

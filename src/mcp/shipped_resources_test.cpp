@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "crypto/digest.h"
 #include "mcp/testing/run_task.h"
 
@@ -28,6 +30,18 @@ TEST(ShippedSkills, HaveFrontmatterAndDigestsThatHold) {
             EXPECT_EQ(resource.at("digest"), json::value("sha256:" + crypto::sha256_hex(content)));
             EXPECT_EQ(resource.at("size").to_number<std::size_t>(), content.size());
         }
+    }
+}
+
+TEST(ShippedSkills, AreListedAsTheirFrontmatterSays) {
+    ShippedResources provider;
+    const std::vector<ResourceDefinition> listed = run_task(provider.resources({}));
+    for (const Skill& skill : provider.skills()) {
+        const auto found = std::ranges::find_if(
+            listed, [&](const ResourceDefinition& entry) { return entry.uri == skill.uri; });
+        ASSERT_NE(found, listed.end());
+        EXPECT_EQ(json::value(found->name), skill.frontmatter.at("name"));
+        EXPECT_EQ(json::value(found->description), skill.frontmatter.at("description"));
     }
 }
 

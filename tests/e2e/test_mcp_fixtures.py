@@ -56,12 +56,12 @@ def test_fixtures_are_absent_by_default(open_server):
     assert "protocol" not in open_server.greeting
 
 
-def test_fixtures_are_said_and_listed_after_the_real_tools(fixtures):
+def test_fixtures_are_said_and_listed_besides_the_real_tools(fixtures):
     assert "For tests of the MCP protocol only" in fixtures.greeting
     assert "--conformance" in fixtures.errors
     tools = post_modern(fixtures, request(1, "tools/list")).answer["result"]["tools"]
-    assert tools[0]["name"] == "execute_code"
-    assert "test_simple_text" in {one["name"] for one in tools}
+    assert tools[0]["name"] == "test_simple_text"
+    assert "execute_code" in {one["name"] for one in tools}
 
 
 def test_fixtures_are_for_loopback(place):
