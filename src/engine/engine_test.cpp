@@ -233,7 +233,7 @@ TEST_F(EngineTest, TellsWhereALongOutputIs) {
         EXPECT_EQ(result.stdout_stream.truncated, cut);
         EXPECT_EQ(result.full_output,
                   cut ? std::optional("before/" + result.execution_id + "/after") : std::nullopt);
-        EXPECT_EQ(store->find(result.execution_id).has_value(), cut);
+        EXPECT_EQ(store->find({.execution_id = result.execution_id}).has_value(), cut);
     }
     std::filesystem::remove_all(name);
 }

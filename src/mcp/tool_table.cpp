@@ -24,11 +24,11 @@ constexpr std::array kTools = std::to_array<Tool>({
     {"execute_code", Own, Run, ByTool, define_execute_code, execute_code},
     {"execute_batch", Own, Run, ByTool, define_execute_batch, execute_batch},
     {"manage_session", Own, Sessions, ByTool, define_manage_session, manage_session},
-    {"validate_code", Own, Inspect, BySchema, define_validate_code, validate_code},
+    {"validate_code", Own, Run, BySchema, define_validate_code, validate_code},
     {"list_files", Own, FilesRead, BySchema, define_list_files, list_files},
     {"read_file", Own, FilesRead, BySchema, define_read_file, read_file},
     {"write_file", Own, FilesWrite, BySchema, define_write_file, write_file},
-    {"search_tools", Own, Inspect, BySchema, define_search_tools, search_tools},
+    {"search_tools", Own, Run, BySchema, define_search_tools, search_tools},
     {"pip_install", Own, Packages, BySchema, define_pip_install, pip_install},
     {"get_sandbox_info", Own, Inspect, BySchema, define_get_sandbox_info, get_sandbox_info},
 
