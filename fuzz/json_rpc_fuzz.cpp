@@ -8,8 +8,8 @@
 #include "base/assert.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "mcp/server.h"
 #include "mcp/connection.h"
+#include "mcp/server.h"
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
 

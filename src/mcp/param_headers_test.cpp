@@ -54,7 +54,9 @@ TEST(ParamHeaders, TwoDifferentValuesAreRefused) {
 
 TEST(ParamHeaders, ValuesMayBeEncoded) {
     EXPECT_EQ(decode_header_value("=?base64?SGVsbG8=?="), "Hello");
-    EXPECT_EQ(decode_header_value("=?base64?" "?="), "");
+    EXPECT_EQ(decode_header_value("=?base64?"
+                                  "?="),
+              "");
     EXPECT_EQ(decode_header_value("=?base64?SGVsbG8?="), std::nullopt);
     EXPECT_EQ(decode_header_value("=?base64?SGVs!!!bG8=?="), std::nullopt);
     EXPECT_EQ(decode_header_value("=?base64?/w==?="), std::nullopt);  // no UTF-8

@@ -127,11 +127,9 @@ TEST(ResultJson, SaysTheNestedMembers) {
     EXPECT_EQ(value.at("result"), parse_json(R"({"a":[1,null]})").value());
     EXPECT_EQ(value.at("outputs").at(0).at("application/json").at("k").as_int64(), 1);
     EXPECT_EQ(value.at("outputs").at(0).at("text/plain").as_string(), "hi");
-    EXPECT_EQ(
-        value.at("files").at(0),
-        parse_json(
-            R"({"name":"f","change":"created","size":7,"mime":"m","sha256":"h","url":"u","uri":"i"})")
-            .value());
+    EXPECT_EQ(value.at("files").at(0), parse_json(R"({"name":"f","change":"created","size":7,)"
+                                                  R"("mime":"m","sha256":"h","url":"u","uri":"i"})")
+                                           .value());
     EXPECT_EQ(value.at("error"),
               parse_json(R"({"type":"E","message":"m","line":3,"traceback":"t"})").value());
     EXPECT_EQ(value.at("denials").at(0),

@@ -26,7 +26,9 @@ testEach([...CLIENTS, ...OLD_CLIENTS], (check, kind) => {
   check('lists all tools with valid input schemas', async (session) => {
     const tools = await listTools(session);
     assert.deepEqual(Object.keys(tools).sort(),
-      ['execute_batch', 'execute_code', 'get_sandbox_info', 'manage_session']);
+      ['cancel_run', 'execute_batch', 'execute_code', 'get_sandbox_info', 'list_files',
+        'manage_session', 'pip_install', 'poll_run', 'read_file', 'search_tools', 'start_run',
+        'validate_code', 'write_file']);
     for (const tool of Object.values(tools)) {
       assert.match(tool.description, /\w+/);
       assert.equal(tool.inputSchema.type, 'object');

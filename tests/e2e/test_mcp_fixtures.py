@@ -40,7 +40,7 @@ def text_of(answer):
 
 @pytest.fixture(scope="module")
 def fixtures(session_place):
-    started = Server(session_place / "fixtures", "--auth", "none", "--conformance")
+    started = Server(session_place / "fixture-tests", "--auth", "none", "--conformance")
     started.settle()
     yield started
     assert started.stop() == 0
