@@ -17,9 +17,9 @@ using std::chrono::milliseconds;
 constexpr std::string_view kInstructions =
     "Belljar runs code in a sandbox made for each call and thrown away afterwards. Use "
     "execute_code to compute, to check an idea or to transform data instead of guessing the "
-    "result; pass every input in the call or keep files with conversation_id, because nothing else "
-    "is kept between calls and there is no network. get_sandbox_info lists the languages and "
-    "limits, search_tools finds tools and modules that programs can import.";
+    "result. Files stay for calls that give the same conversation_id, variables with session; "
+    "there is no network. start_run and poll_run are for what takes minutes. get_sandbox_info "
+    "lists the languages and limits.";
 
 // The same for everyone and fixed while the program runs.
 constexpr milliseconds kDiscoveryLifetime = std::chrono::hours(1);
