@@ -30,6 +30,7 @@ DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
+UNREAD = b""  # of the request's descriptor: the order to stop a session's first cell
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 BUILTINS = dict(__builtins__)  # as they were
 STREAMS = sys.stdout, sys.stderr
@@ -54,13 +55,15 @@ def read_request():
 
 
 def read_line(descriptor):
-    """Up to the first line break, or to the end."""
+    """Up to the first line break, or to the end. What came behind it is UNREAD."""
+    global UNREAD
     parts = []
     while part := read_from(descriptor, 1 << 16):
         parts.append(part)
-        if part.endswith(b"\n"):
+        if b"\n" in part:
             break
-    return b"".join(parts)
+    line, _, UNREAD = b"".join(parts).partition(b"\n")
+    return line
 
 
 def place_files(files):

@@ -104,7 +104,7 @@ class Session:
     def __init__(self, names, tools, most):
         self.names, self.tools, self.most = names, tools, most
         self.branches = {}
-        self.unread = b""
+        self.unread = UNREAD
         self.forgotten = {}  # branch -> states before its first that are gone
         # In a pid namespace everything else that runs belongs to the guest.
         self.alone = os.getppid() <= 1
@@ -248,9 +248,11 @@ class Session:
             poll.register(number, select.POLLIN)
         channel.socket.setblocking(False)
         listening = True
+        # The only order that comes before the end is to stop; it may have come with the cell.
+        stopping, self.unread = bool(self.unread), b""
         try:
             while True:
-                ready = {number for number, _ in poll.poll()}
+                ready = set() if stopping else {number for number, _ in poll.poll()}
                 if listening and channel.number in ready:
                     frame = channel.feed()
                     if frame:
@@ -260,9 +262,12 @@ class Session:
                     if frame == b"":  # it will never report
                         listening = poll.unregister(channel.number)
                         tell(process, SIGKILL)
-                if REQUEST_FD in ready:  # the only order that comes now is to stop
+                if REQUEST_FD in ready:
+                    stopping = True
                     if not os.read(REQUEST_FD, 1 << 16):
                         os._exit(0)
+                if stopping:
+                    stopping = False
                     self.end_others(process)
                     if listening:  # a state that is reported now is held by nobody
                         listening = poll.unregister(channel.number)

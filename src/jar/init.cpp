@@ -163,8 +163,7 @@ class Init {
     void on_signal(pid_t guest) {
         signalfd_siginfo signal{};
         while (::read(signals_.get(), &signal, sizeof(signal)) == sizeof(signal)) {
-            const bool asked = courier_ && courier_->awaited();
-            if (is_order_to_end(signal, mode_) && (asked || mode_ == Mode::Nested)) {
+            if (is_order_to_end(signal, mode_)) {
                 finish(std::nullopt);
             }
         }

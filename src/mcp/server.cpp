@@ -2,6 +2,7 @@
 
 #include "access/challenge.h"
 #include "access/event_stream.h"
+#include "access/gate.h"
 #include "mcp/batch.h"
 #include "mcp/fixture_provider.h"
 
@@ -33,9 +34,10 @@ HttpResponse no_such_session(const json::value& id) {
 
 // Modern clients never come here this way, and legacy ones with a session only.
 HttpResponse not_allowed() {
-    HttpResponse response = refuse(405, nullptr,
-                                   "Without a session the MCP endpoint takes POST only; a session "
-                                   "begins with initialize.");
+    HttpResponse response =
+        access::make_refusal(405,
+                             "without a session the MCP endpoint takes POST only; a session "
+                             "begins with initialize");
     response.headers.emplace_back("Allow", "POST");
     return response;
 }

@@ -307,6 +307,13 @@ def test_a_client_that_leaves_ends_its_cell_only(session):
     assert session.value("x") == 1
 
 
+def test_a_cell_may_be_left_at_once(session):
+    session.ask("x = 1")
+    for _ in range(20):
+        session.server.start_run("x = 2\nwhile True: pass", session_id=session.id).close()
+    assert session.value("x") == 1
+
+
 def test_javascript_keeps_one_process(server):
     session = Session(server, language="javascript")
     session.ask("const x = 20; let y = 1; function f(n) { return n * 2; }")
