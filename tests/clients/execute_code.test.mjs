@@ -48,7 +48,8 @@ testEach(CLIENTS, (check) => {
     assert.equal(answer.structuredContent.status, 'error');
     assert.equal(answer.structuredContent.error.type, 'ZeroDivisionError');
     assert.equal(answer.structuredContent.error.line, 2);
-    assert.match(answer.content[0].text, /line 2, in <module>[^]*ZeroDivisionError: division by zero/);
+    const { text } = answer.content[0];
+    assert.match(text, /line 2, in <module>[^]*ZeroDivisionError: division by zero/);
   });
 
   check('is told that a program took too long', async (session) => {
