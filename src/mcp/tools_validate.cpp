@@ -118,9 +118,9 @@ Finding read_finding(const json::object& object) {
 }
 
 const json::array& list_in(const json::object& object, std::string_view name) {
-    static const json::array none;
+    static const json::array kNone;
     const json::value* value = object.if_contains(name);
-    return value != nullptr && value->is_array() ? value->get_array() : none;
+    return value != nullptr && value->is_array() ? value->get_array() : kNone;
 }
 
 std::vector<Finding> read_findings(const json::object& object, std::string_view name) {
