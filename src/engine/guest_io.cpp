@@ -216,6 +216,7 @@ void GuestIo::begin_cell(const execution::Limits& limits) {
     finished_ = false;
     answered_ = false;
     handed_over_ = false;
+    behind_order_.clear();
     on_flood_ = nullptr;
 }
 
@@ -232,7 +233,10 @@ Task<void> GuestIo::write_order(std::string order) {
     boost::system::error_code error;
     co_await asio::async_write(request_pipe_, asio::buffer(order),
                                asio::redirect_error(asio::use_awaitable, error));
-    handed_over_ = !error;
+    handed_over_ = true;
+    if (!behind_order_.empty() && !error) {
+        request_pipe_.write_some(asio::buffer(behind_order_), error);
+    }
 }
 
 Task<void> GuestIo::read_answer() {
@@ -251,9 +255,12 @@ Task<void> GuestIo::read_answer() {
 }
 
 bool GuestIo::interject(std::string_view line) {
+    if (!handed_over_) {
+        behind_order_ += line;
+        return true;
+    }
     boost::system::error_code error;
-    return handed_over_ && request_pipe_.write_some(asio::buffer(line), error) == line.size() &&
-           !error;
+    return request_pipe_.write_some(asio::buffer(line), error) == line.size() && !error;
 }
 
 Task<void> GuestIo::feed_text(std::string text) {

@@ -66,7 +66,8 @@ class GuestIo {
     // Hands over an order and captures what is written until the guest has answered it with a line,
     // which is report() then. False if it ended instead.
     Task<bool> converse(std::string order, LiveStreams live);
-    // While converse() waits: a short line. False if nobody reads it.
+    // From begin_cell() on: a short line behind the order, at once or as soon as that is written.
+    // False if nobody reads it.
     [[nodiscard]] bool interject(std::string_view line);
 
     [[nodiscard]] execution::CapturedStream captured_stdout() const {
@@ -114,6 +115,7 @@ class GuestIo {
     bool finished_ = false;
     bool answered_ = false;
     bool handed_over_ = false;  // the order, to its last byte
+    std::string behind_order_;
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
     std::function<void(OutputStream, std::string_view)> on_output_;

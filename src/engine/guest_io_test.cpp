@@ -126,6 +126,36 @@ TEST_F(GuestIoTest, ALongRequestIsHandedOverAsItIsRead) {
     EXPECT_EQ(io->captured_stdout().text, "before");
 }
 
+TEST_F(GuestIoTest, ALineThatComesBeforeItsOrderIsWrittenBehindIt) {
+    io.emplace(GuestIo::create(context.get_executor(), limits).value());
+    ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
+    const std::string order = std::string(1 << 20U, 'o') + "\n";  // more than the pipe holds
+    io->begin_cell(limits);
+    EXPECT_TRUE(io->interject("stop\n"));
+    asio::co_spawn(context, io->converse(order, {}),
+                   [this](const std::exception_ptr& failure, bool answered) {
+                       EXPECT_FALSE(failure);
+                       EXPECT_FALSE(answered);
+                       ended = true;
+                   });
+    settle();
+    EXPECT_TRUE(io->interject("again\n"));
+    const std::string expected = order + "stop\nagain\n";
+    std::string received;
+    std::vector<char> buffer(1 << 16U);
+    while (received.size() < expected.size()) {
+        const ssize_t count = ::read(end(GuestFd::Request).get(), buffer.data(), buffer.size());
+        ASSERT_GT(count, 0);
+        received.append(buffer.data(), static_cast<std::size_t>(count));
+        settle();
+    }
+    EXPECT_TRUE(received == expected);
+    end(GuestFd::Request).reset();
+    EXPECT_FALSE(io->interject("nobody reads this\n"));
+    close_outputs();
+    EXPECT_TRUE(ended);
+}
+
 TEST_F(GuestIoTest, AGuestThatDoesNotReadItsRequestCanEnd) {
     request = std::string(12 << 20U, 'r');
     start("");

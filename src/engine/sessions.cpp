@@ -271,6 +271,9 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr m
         BJ_CO_TRY(session, co_await open(plan, manifest));
     }
     BJ_CO_TRY(const Turn turn, co_await take_turn(session->host, cancellation));
+    if (cancellation->requested()) {
+        co_return fail(ErrorCode::Cancelled, "the caller went away");
+    }
     if (live.stay) {
         BJ_CO_TRY_VOID(co_await bring_files(session, live.stay));
     }
