@@ -72,6 +72,8 @@ bool Routes::is_public(const HttpRequest& request) {
     return request.path == "/health" || request.path == "/ready";
 }
 
+std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest&) { return std::nullopt; }
+
 Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {
     if (const access::Rights needed = needed_rights(request);
         !access::allows(request.rights, needed)) {

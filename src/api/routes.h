@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "access/http_message.h"
 #include "api/output_routes.h"
@@ -27,6 +28,10 @@ class Routes {
 
     // Whether this path is answered without a token.
     [[nodiscard]] static bool is_public(const access::HttpRequest& request);
+    // How much body is read for a request whose head is known, and where it goes. Nothing: the
+    // usual limit, in memory.
+    [[nodiscard]] static std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request);
 
     Task<access::HttpResponse> handle(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);
