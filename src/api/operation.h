@@ -77,6 +77,7 @@ struct Operation {
     std::vector<Parameter> parameters{};
     std::vector<Content> bodies{};  // any one of them; none: it takes no body
     bool body_optional = false;
+    std::optional<access::BodyPlan> body_plan{};  // nothing: the usual limit, in memory
     std::vector<Answer> answers{};  // what success looks like; refusals are described for all
     Handler handler{};              // none: described here, answered elsewhere
 };

@@ -34,6 +34,12 @@ bool Routes::is_public(const HttpRequest& request) const {
     return found != nullptr && found->operation->door == access::Gate::Door::Open;
 }
 
+std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest& request) const {
+    const OperationTable::Finding finding = table_.find(request.method, request.path);
+    const auto* found = std::get_if<OperationTable::Found>(&finding);
+    return found == nullptr ? std::nullopt : found->operation->body_plan;
+}
+
 Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {
     OperationTable::Finding finding = table_.find(request.method, request.path);
     if (auto* found = std::get_if<OperationTable::Found>(&finding);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "access/http_message.h"
@@ -30,6 +31,10 @@ class Routes {
 
     // Whether this is answered without a token.
     [[nodiscard]] bool is_public(const access::HttpRequest& request) const;
+    // How much body is read for a request whose head is known, and where it goes. Nothing: the
+    // usual limit, in memory.
+    [[nodiscard]] std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request) const;
 
     Task<access::HttpResponse> handle(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);
