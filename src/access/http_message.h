@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "access/response_stream.h"
 #include "access/rights.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 namespace belljar::access {
@@ -21,6 +23,24 @@ struct LessIgnoringCase {
 
 using Headers = std::multimap<std::string, std::string, LessIgnoringCase>;
 
+// A body that was too large for memory: a file without a name, open for reading and writing, which
+// is gone when nobody holds it. It can be given a name with linkat(2).
+struct BodyFile {
+    Fd file{};
+    std::uint64_t size = 0;
+};
+
+// How much of a body is read for a request whose head is known, and where it goes.
+struct BodyPlan {
+    enum class Place { Memory, File };
+
+    Bytes limit{};
+    Place place = Place::Memory;
+};
+
+// What a request came in by. A Unix socket has no host that could be named wrongly.
+enum class Arrival { Network, UnixSocket };
+
 // One HTTP request as the layers above the socket see it. Everything in it is hostile, except what
 // is not read from the wire: who sends it, what that caller may do, and the way back.
 struct HttpRequest {
@@ -28,11 +48,16 @@ struct HttpRequest {
     Rights rights = Rights::all();
     std::vector<std::string> tool_sets{};  // of the caller
     std::string resource_metadata{};       // where it learns who gives out tokens; empty: nowhere
+    std::string client{};  // its address, or that which a trusted proxy names; "unix" without one
+    std::string scheme = "http";  // or "https": what the client speaks, perhaps with a proxy
+    Arrival arrival = Arrival::Network;
     std::string method{};
     std::string path{};   // without the query, as sent (not decoded)
     std::string query{};  // without the question mark
     Headers headers{};
     std::string body{};
+    std::shared_ptr<const BodyFile> body_file{};  // instead of the body; shared, as requests are
+                                                  // copied
     ResponseStreamPtr stream{};  // where an answer may go in pieces; nullptr: it may not
 
     // The header's value without surrounding white space; nothing if absent or given twice with

@@ -134,7 +134,9 @@ Result<Loaded> load(const LoadInputs& inputs) {
     if (!draft.problems().empty()) {
         return fail(draft.problems().to_error());
     }
-    return finish(draft);
+    Loaded loaded = finish(draft);
+    loaded.inputs = inputs;
+    return loaded;
 }
 
 }  // namespace belljar::config

@@ -39,6 +39,7 @@ struct Entry {
 struct Loaded {
     Settings settings{};
     std::vector<Entry> entries{};  // every key, in the order of the schema
+    LoadInputs inputs{};           // to load again from
 
     // `key` must be in the schema.
     [[nodiscard]] const Origin& origin_of(std::string_view key) const;
