@@ -289,7 +289,9 @@ Task<Result<void>> KeptConversations::queue(Key key, TimePoint deadline,
     lane.waiting.push_back(&wait);
     cancellation->on_request([&wait] { wait.cancel(); });
     boost::system::error_code ignored;
-    co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (!cancellation->requested()) {  // or there is nobody left to end the wait
+        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
     cancellation->on_request(nullptr);
     // Who is no longer in the list has been given the turn.
     if (std::erase(lane.waiting, &wait) == 0) {
