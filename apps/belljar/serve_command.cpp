@@ -8,6 +8,7 @@
 
 #include "access/gate.h"
 #include "access/token_store.h"
+#include "administration.h"
 #include "api/routes.h"
 #include "authorization.h"
 #include "commands.h"
@@ -134,6 +135,7 @@ struct Service {
         boost::asio::ip::tcp::acceptor acceptor;
         access::Gate gate;
         const storage::OutputStore& outputs;
+        transport::HttpRouter::Watch watch;
     };
 
     Service(Runtime& runtime, const config::Settings& settings, Fixtures fixtures, Parts parts)
@@ -145,8 +147,8 @@ struct Service {
               runtime.log()),
           routes(
               runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &parts.outputs,
-              &runtime.engine().feed()),
-          router(std::move(parts.gate), mcp, routes),
+              &runtime.engine().feed(), parts.watch.counters),
+          router(std::move(parts.gate), mcp, routes, parts.watch),
           http(
               std::move(parts.acceptor),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -260,7 +262,11 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     access::Gate gate(authorization->gate_options({.token = token.token,
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
-    Service service(*runtime, settings, fixtures, {std::move(acceptor), std::move(gate), *outputs});
+    runtime->engine().ask(*authorization);
+    Administration administration(*runtime, loaded, token_folder, token.token);
+    Service service(*runtime, settings, fixtures,
+                    {std::move(acceptor), std::move(gate), *outputs, administration.watch()});
+    administration.add_to(service.routes);
     return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
                                             [&] { greet(url, token, runtime->isolation()); }),
                         [&] {

@@ -7,6 +7,7 @@
 
 #include "access/challenge.h"
 #include "access/event_stream.h"
+#include "access/run_origin.h"
 #include "api/json_body.h"
 #include "api/operation_parts.h"
 #include "api/refusals.h"
@@ -107,7 +108,7 @@ std::expected<Wish, HttpResponse> admit(const HttpRequest& request) {
     if (is_cell(wish->run) && !access::allows(request.rights, kForSessions)) {
         return std::unexpected(access::insufficient_scope(request, kForSessions));
     }
-    wish->run.principal = request.principal;
+    access::set_origin(wish->run, request);
     return std::move(*wish);
 }
 
@@ -335,6 +336,11 @@ Task<HttpResponse> RunRoutes::execute_batch(Call call) {
     if (!batch) {
         co_return refuse(batch.error());
     }
+    for (Result<execution::RunRequest>& run : batch->runs) {
+        if (run) {
+            access::set_trace(*run, request.trace);
+        }
+    }
     if (uses_sessions(*batch) && !access::allows(request.rights, kForSessions)) {
         co_return access::insufficient_scope(request, kForSessions);
     }
@@ -356,7 +362,7 @@ Task<HttpResponse> RunRoutes::preview(Call call) {
     if (!run) {
         co_return make_answer(preview_json(fail(run.error())));
     }
-    run->principal = std::move(call.request.principal);
+    access::set_origin(*run, call.request);
     const Result<engine::RunPreview> preview = co_await executor_.preview(std::move(*run));
     co_return make_answer(preview_json(preview));
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "access/rate_limiter.h"
+#include "access/request_counters.h"
+#include "api/routes.h"
+#include "base/fd.h"
+#include "config/load.h"
+#include "runtime.h"
+#include "transport/http_router.h"
+
+namespace belljar::apps {
+
+// What limits and counts requests, and the operations for administrators. Borrows everything;
+// outlives the routes.
+class Administration {
+   public:
+    // `token` is the one that the server shows at its first start; empty: there is none.
+    Administration(Runtime& runtime, const config::Loaded& loaded, const Fd& token_folder,
+                   std::string token);
+
+    [[nodiscard]] transport::HttpRouter::Watch watch();
+    void add_to(api::Routes& routes);
+
+   private:
+    Runtime& runtime_;
+    const config::Loaded& loaded_;
+    const Fd& token_folder_;
+    access::RateLimiter limiter_;
+    access::RequestCounters counters_;
+    std::vector<std::string> secrets_;
+};
+
+}  // namespace belljar::apps
