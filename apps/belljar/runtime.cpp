@@ -182,6 +182,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
+                                  .state = parts.state,
+                                  .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits),

@@ -13,6 +13,8 @@
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
 #include "engine/kept_conversations.h"
+#include "engine/kept_runs.h"
+#include "engine/kept_state.h"
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
@@ -26,6 +28,7 @@
 #include "policy/decision.h"
 #include "runner/runners.h"
 #include "storage/output_store.h"
+#include "storage/state_database.h"
 
 namespace belljar::engine {
 
@@ -45,6 +48,8 @@ class Engine final : public Executor {
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
+        storage::StateDatabase* state = nullptr;               // the same
+        execution::CleanupOrder cleanup{};                     // of conversations, by itself
         std::size_t batch_parallel = 4;
         Admission::Share share{};                // of each, where there are several callers
         execution::PrincipalLimits allowance{};  // of each that has none of its own
@@ -64,6 +69,10 @@ class Engine final : public Executor {
                                                     CancellationPtr cancellation, LiveStreams live);
     Task<Result<RunPreview>> preview(execution::RunRequest request) override;
     [[nodiscard]] Conversations& conversations() override;
+    [[nodiscard]] Runs& runs() override;
+    [[nodiscard]] State& state() override;
+    // What an earlier server counted today; before the first run.
+    void remember_usage(const std::vector<execution::DailyUsage>& today);
     [[nodiscard]] SandboxInfo info() const override;
     Task<SandboxInfo> survey() override;
 
@@ -153,6 +162,8 @@ class Engine final : public Executor {
     std::optional<Zygotes> zygotes_;
     std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;
+    std::optional<KeptState> state_;
+    std::optional<KeptRuns> runs_;
     RunnerDirectory directory_;
     Languages languages_;
     bool loaded_ = false;
