@@ -48,7 +48,8 @@ Administration::Administration(Runtime& runtime, const config::Loaded& loaded,
       loaded_(loaded),
       token_folder_(token_folder),
       limiter_(rules_from(loaded.settings.limits)),
-      secrets_(api::secrets_of(loaded.settings)) {
+      secrets_(api::secrets_of(loaded.settings)),
+      store_book_(token_folder, runtime.log()) {
     if (!token.empty()) {
         secrets_.push_back(std::move(token));
     }
@@ -56,6 +57,14 @@ Administration::Administration(Runtime& runtime, const config::Loaded& loaded,
 
 transport::HttpRouter::Watch Administration::watch() {
     return {.limiter = &limiter_, .counters = &counters_, .log = &runtime_.log()};
+}
+
+void Administration::limit(storage::ConversationStore& store) {
+    store.set_space_of([this](const std::string& principal) -> std::optional<Bytes> {
+        const std::lock_guard lock(store_mutex_);
+        const std::optional<std::uint64_t> own = store_book_.limits_of(principal).storage_bytes;
+        return own ? std::optional(Bytes{*own}) : std::nullopt;
+    });
 }
 
 void Administration::add_to(api::Routes& routes) {

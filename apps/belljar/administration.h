@@ -1,14 +1,17 @@
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "access/rate_limiter.h"
 #include "access/request_counters.h"
+#include "access/token_book.h"
 #include "api/routes.h"
 #include "base/fd.h"
 #include "config/load.h"
 #include "runtime.h"
+#include "storage/conversation_store.h"
 #include "transport/http_router.h"
 
 namespace belljar::apps {
@@ -23,6 +26,8 @@ class Administration {
 
     [[nodiscard]] transport::HttpRouter::Watch watch();
     void add_to(api::Routes& routes);
+    // Tells the store what tokens may keep, whatever thread asks.
+    void limit(storage::ConversationStore& store);
 
    private:
     Runtime& runtime_;
@@ -31,6 +36,8 @@ class Administration {
     access::RateLimiter limiter_;
     access::RequestCounters counters_;
     std::vector<std::string> secrets_;
+    std::mutex store_mutex_;
+    access::TokenBook store_book_;  // for threads of the store, one at a time
 };
 
 }  // namespace belljar::apps

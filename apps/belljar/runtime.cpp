@@ -98,11 +98,13 @@ engine::Admission::Share share_of_several(const config::LimitSettings& limits) {
     return {.running = bounds.running_each, .waiting = bounds.waiting_each};
 }
 
-execution::PrincipalLimits allowance_of(const config::LimitSettings& limits) {
+execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
+                                        const config::StorageSettings& storage) {
     return {.requests_per_minute = limits.requests_per_minute,
             .concurrent_runs = limits.concurrent_runs_per_principal,
             .runs_per_day = limits.runs_per_day,
-            .cpu_seconds_per_day = limits.cpu_seconds_per_day};
+            .cpu_seconds_per_day = limits.cpu_seconds_per_day,
+            .storage_bytes = storage.principal_space.count};
 }
 
 constexpr std::size_t kLinesKept = 500;  // of the log
@@ -186,7 +188,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
-                                  .allowance = allowance_of(settings.limits),
+                                  .allowance = allowance_of(settings.limits, settings.storage),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
           log_)) {}

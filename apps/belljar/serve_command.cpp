@@ -274,6 +274,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     Service service(*runtime, settings, fixtures,
                     {std::move(acceptor), std::move(gate), *outputs, administration.watch()});
     administration.add_to(service.routes);
+    administration.limit(*conversations);
     return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
                                             [&] { greet(url, token, runtime->isolation()); }),
                         [&] {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "access/http_message.h"
+#include "access/request_counters.h"
 #include "api/operation_table.h"
 #include "api/repeats.h"
 #include "api/route_group.h"

@@ -123,7 +123,8 @@ Stay::~Stay() {
 Task<Result<void>> Stay::give(std::shared_ptr<FileChannel> channel) {
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<void> given = co_await conversations_.threads_.run(
-        [channel, deadline, directory = directory_, bounds = conversations_.store_.bounds().each] {
+        [channel, deadline, directory = directory_,
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return give_files(*channel, *directory, bounds, deadline);
         });
     co_return given;
@@ -160,7 +161,7 @@ Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<TakenFiles> taken = co_await conversations_.threads_.run(
         [channel, deadline, program = std::move(program), directory = directory_,
-         bounds = conversations_.store_.bounds().each] {
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return take_files(*channel, *directory, bounds, program, deadline);
         });
     if (!taken) {
