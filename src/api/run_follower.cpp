@@ -135,6 +135,9 @@ Task<void> wait_for_end(ResponseStreamPtr stream, Teller* teller,
 Task<HttpResponse> RunFollower::follow(Call call) {
     const ResponseStreamPtr stream = call.request.stream;
     const std::string id = call.path_value("run_id");
+    if (call.request.method != "GET") {
+        co_return refuse_method("GET");
+    }
     if (feed_ == nullptr || !stream) {
         co_return access::make_refusal(404, "runs cannot be watched here");
     }
