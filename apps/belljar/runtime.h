@@ -26,6 +26,8 @@ struct ServiceParts {
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
+    storage::StateDatabase* state = nullptr;
+    execution::CleanupOrder cleanup{};
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(
