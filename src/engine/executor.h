@@ -10,6 +10,8 @@
 #include "engine/conversations.h"
 #include "engine/run_counters.h"
 #include "engine/run_watch.h"
+#include "engine/runs.h"
+#include "engine/state.h"
 #include "execution/limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
@@ -78,6 +80,9 @@ class Executor {
     }
     // The files that outlive runs; by default none do.
     [[nodiscard]] virtual Conversations& conversations() { return no_conversations_; }
+    // What is remembered of runs, and of requests; by default nothing is.
+    [[nodiscard]] virtual Runs& runs() { return no_runs_; }
+    [[nodiscard]] virtual State& state() { return no_state_; }
     // As far as it is known now: a language that has not been tried yet counts as usable.
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     // The same after every language has been tried.
@@ -86,6 +91,8 @@ class Executor {
 
    private:
     Conversations no_conversations_;
+    Runs no_runs_;
+    State no_state_;
 };
 
 }  // namespace belljar::engine
