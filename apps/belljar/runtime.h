@@ -26,6 +26,7 @@ struct ServiceParts {
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
+    const storage::UrlSigner* url_signer = nullptr;
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(

@@ -12,6 +12,7 @@
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
+#include "file_service.h"
 #include "local_conversations.h"
 #include "mcp/server.h"
 #include "runtime.h"
@@ -180,8 +181,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 6> kUnusedSections{
-        "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 5> kUnusedSections{
+        "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -220,6 +221,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
     BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
            storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
+    BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -230,7 +232,8 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
                             .session_register = sessions.get(),
-                            .conversations = conversations.get()}));
+                            .conversations = conversations.get(),
+                            .url_signer = signer.get()}));
     warn_of_unused(loaded, runtime->log());
     if (fixtures == Fixtures::Present) {
         runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
@@ -261,6 +264,8 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
     Service service(*runtime, settings, fixtures, {std::move(acceptor), std::move(gate), *outputs});
+    signer->set_base(url);
+    add_file_routes(service.routes, runtime->engine(), settings, *signer);
     return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
                                             [&] { greet(url, token, runtime->isolation()); }),
                         [&] {

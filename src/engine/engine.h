@@ -43,6 +43,7 @@ class Engine final : public Executor {
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
+        const storage::UrlSigner* url_signer = nullptr;  // the same; nothing: files have no address
         std::size_t batch_parallel = 4;
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/routes.h"
+#include "config/settings.h"
+#include "engine/executor.h"
+#include "storage/data_directory.h"
+#include "storage/signed_url.h"
+
+namespace belljar::apps {
+
+// Signs with the secret of the settings, or with one that is kept in the data directory.
+[[nodiscard]] Result<std::unique_ptr<storage::UrlSigner>> make_url_signer(
+    const config::Settings& settings, const storage::DataDirectory& directory);
+
+// Everything under which files of conversations are reached. The signer outlives the routes.
+void add_file_routes(api::Routes& routes, engine::Executor& executor,
+                     const config::Settings& settings, const storage::UrlSigner& signer);
+
+}  // namespace belljar::apps
