@@ -158,8 +158,7 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     co_return result;
 }
 
-Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
-                                    LiveStreams live) {
+Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
     const bool in_session = request.session || request.session_id;
     if (in_session && !sessions_) {
         co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
@@ -182,10 +181,30 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     if (trial_ != Trial::NotRequired || !language->usable()) {
         BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
     }
-    runner::ManifestPtr manifest = language->manifest;
-    BJ_CO_TRY_VOID(check_request(*manifest, request));
-    BJ_CO_TRY(RunPlan plan, policy::decide(policy::with_defaults(options_.policy, manifest->limits),
-                                           std::move(request)));
+    Decision decision{.manifest = language->manifest};
+    BJ_CO_TRY_VOID(check_request(*decision.manifest, request));
+    BJ_CO_TRY(decision.plan,
+              policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
+                             std::move(request)));
+    co_return decision;
+}
+
+Task<Result<RunPreview>> Engine::preview(RunRequest request) {
+    BJ_CO_TRY_VOID(co_await await_trial());
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    co_return RunPreview{.language = decision.manifest->language,
+                         .runner = decision.manifest->runner,
+                         .limits = decision.plan.limits,
+                         .capped = std::move(decision.plan.capped),
+                         .isolation = options_.isolation};
+}
+
+Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
+                                    LiveStreams live) {
+    const bool in_session = request.session || request.session_id;
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    runner::ManifestPtr manifest = std::move(decision.manifest);
+    RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
         zygotes_ && zygotes_->ready(*suited)) {
         manifest = std::move(suited);

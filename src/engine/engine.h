@@ -59,6 +59,7 @@ class Engine final : public Executor {
     // The same for a caller at a terminal, whose own input the program may read.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
+    Task<Result<RunPreview>> preview(execution::RunRequest request) override;
     [[nodiscard]] Conversations& conversations() override;
     [[nodiscard]] SandboxInfo info() const override;
     Task<SandboxInfo> survey() override;
@@ -100,6 +101,12 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
                                                  std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
+    // What the request comes to before it waits for a place.
+    struct Decision {
+        runner::ManifestPtr manifest{};
+        execution::RunPlan plan{};
+    };
+    Task<Result<Decision>> decide(execution::RunRequest request);
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,

@@ -51,6 +51,15 @@ struct SandboxInfo {
 
 [[nodiscard]] std::string_view name_of(SandboxInfo::Kind kind);
 
+// What would become of a request: under which limits it would run, and where.
+struct RunPreview {
+    std::string language{};
+    std::string runner{};
+    execution::Limits limits{};
+    std::vector<execution::CappedLimit> capped{};
+    execution::Isolation isolation{};
+};
+
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is
 // below.
 class Executor {
@@ -69,6 +78,10 @@ class Executor {
     Task<Result<execution::RunResult>> execute(execution::RunRequest request,
                                                CancellationPtr cancellation) {
         return execute(std::move(request), std::move(cancellation), RunWatch{});
+    }
+    // What execute() would decide about the request before anything runs; its error is the refusal.
+    virtual Task<Result<RunPreview>> preview(execution::RunRequest /*request*/) {
+        co_return fail(ErrorCode::Unsupported, "decisions cannot be asked for here");
     }
     // What is asked of a session besides running a cell in it.
     virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder /*order*/) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "access/cross_origin.h"
+#include "access/problem.h"
 
 namespace belljar::transport {
 namespace {
@@ -24,15 +25,22 @@ access::Gate::Door HttpRouter::door_of(const HttpRequest& request) const {
 }
 
 std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) const {
-    return gate_.check(request, door_of(request));
+    std::optional<HttpResponse> answer = gate_.check(request, door_of(request));
+    if (answer) {
+        access::shape_refusal(request, *answer);
+    }
+    return answer;
 }
 
 Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
+    const HttpRequest head{.method = request.method, .path = request.path};
     if (std::optional<HttpResponse> answer = gate_.admit(request, door_of(request))) {
+        access::shape_refusal(head, *answer);
         co_return std::move(*answer);
     }
     auto page_headers = access::cross_origin_headers(request);
     HttpResponse response = co_await route(std::move(request), std::move(cancellation));
+    access::shape_refusal(head, response);
     std::ranges::move(page_headers, std::back_inserter(response.headers));
     co_return response;
 }
