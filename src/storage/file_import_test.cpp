@@ -75,9 +75,10 @@ TEST_F(FileImport, WritesNoneIfOneCannotBe) {
               ErrorCode::QuotaReached);
     EXPECT_EQ(refusal({file("1", ""), file("2", ""), file("3", "")}, Existing::Replaced),
               ErrorCode::QuotaReached);
-    const IncomingFile broken{.path = "broken", .content = [](const ByteSink& sink) {
+    const IncomingFile broken{.path = "broken",
+                              .content = [](const ByteSink& sink) -> Result<void> {
                                   BJ_TRY_VOID(sink("half"));
-                                  return Result<void>(fail(ErrorCode::InvalidArgument, "broken"));
+                                  return fail(ErrorCode::InvalidArgument, "broken");
                               }};
     EXPECT_EQ(refusal({broken}, Existing::Replaced), ErrorCode::InvalidArgument);
     EXPECT_EQ(kept(), before);

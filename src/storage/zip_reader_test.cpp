@@ -96,7 +96,8 @@ TEST(ZipReader, RefusesNamesThatLeadElsewhere) {
 }
 
 TEST(ZipReader, RefusesWhatIsNoFile) {
-    for (const unsigned kind : {S_IFLNK, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK, S_IFDIR}) {
+    for (const mode_t kind :
+         std::vector<mode_t>{S_IFLNK, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK, S_IFDIR}) {
         EXPECT_TRUE(is_refused(archive_of({.name = "a", .attributes = (kind | 0777U) << 16U})));
     }
     EXPECT_TRUE(is_refused(archive_of({.name = "a", .flags = 1})));       // encrypted
@@ -136,6 +137,17 @@ TEST(ZipReader, SharedBytesAreRefusedEvenUnderOtherNames) {
     const std::size_t second = archive.rfind("PK\x01\x02");
     archive.replace(second + 42, 4, std::string(4, '\0'));
     EXPECT_TRUE(is_refused(archive));
+}
+
+// The bytes of the first entry are the second one, header and all.
+TEST(ZipReader, AnEntryInsideOfAnotherIsRefused) {
+    TestArchive inner;
+    inner.add({.name = "b", .content = "x"});
+    const std::string entry = inner.finish().substr(0, 30 + 2);
+    TestArchive outer;
+    outer.add({.name = "a", .content = entry});
+    outer.add({.name = "b", .content = "x", .offset_lie = 30 + 1});
+    EXPECT_NE(read(outer.finish()).front().find("share the same bytes"), std::string::npos);
 }
 
 TEST(ZipReader, RefusesEntriesThatAreNotWhatTheySay) {
