@@ -350,10 +350,10 @@ Task<Result<void>> BulkRoutes::add(std::shared_ptr<Archive> archive, FileName na
     if (!entry.directory) {
         Result<engine::OpenFile> file =
             co_await files_.open_file(std::move(name), execution::Digest::Omitted);
-        if (!file && file.error().code == ErrorCode::NotFound) {
-            co_return Result<void>{};
+        if (!file) {
+            co_return file.error().code == ErrorCode::NotFound ? Result<void>{}
+                                                               : fail(file.error());
         }
-        BJ_CO_TRY_VOID(file);
         *opened = std::move(*file);
     }
     Result<void> added = co_await threads_.run([archive, opened, entry]() -> Result<void> {

@@ -13,6 +13,7 @@
 #include "api/query.h"
 #include "api/refusals.h"
 #include "base/beneath.h"
+#include "storage/conversation_store.h"
 
 namespace belljar::api {
 namespace {
