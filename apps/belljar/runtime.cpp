@@ -169,6 +169,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
                                   .url_signer = parts.url_signer,
+                                  .state = parts.state,
+                                  .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},

@@ -27,6 +27,8 @@ struct ServiceParts {
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
     const storage::UrlSigner* url_signer = nullptr;
+    storage::StateDatabase* state = nullptr;
+    execution::CleanupOrder cleanup{};
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(

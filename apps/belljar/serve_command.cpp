@@ -16,6 +16,7 @@
 #include "local_conversations.h"
 #include "mcp/server.h"
 #include "runtime.h"
+#include "server_state.h"
 #include "storage/data_directory.h"
 #include "storage/output_store.h"
 #include "transport/http_router.h"
@@ -222,6 +223,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
            storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
     BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
+    BJ_TRY(const std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -233,7 +235,9 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .sessions = session_bounds(settings),
                             .session_register = sessions.get(),
                             .conversations = conversations.get(),
-                            .url_signer = signer.get()}));
+                            .url_signer = signer.get(),
+                            .state = state->database(),
+                            .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
     if (fixtures == Fixtures::Present) {
         runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
@@ -252,8 +256,11 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        BJ_TRY_VOID(state->database()->give_to(account.user, account.group));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
+    const ServerState::Use in_use(*state);  // ends before the runtime does
+    BJ_TRY_VOID(state->start(runtime->engine()));
     const std::string url = base_url(settings, acceptor.local_endpoint().port());
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,

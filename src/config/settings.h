@@ -61,6 +61,19 @@ struct FileSettings {
     bool operator==(const FileSettings&) const = default;
 };
 
+struct StorageSettings {
+    std::uint32_t run_records_keep = 10'000;
+    Duration run_records_age = std::chrono::hours(24 * 30);
+    Bytes principal_space = gibibytes(10);
+    std::uint32_t principal_files = 100'000;
+    std::uint32_t principal_conversations = 1000;
+    Duration conversation_idle{};  // zero: never
+    Duration conversation_age{};   // zero: never
+    Bytes total_space{};           // zero: any
+
+    bool operator==(const StorageSettings&) const = default;
+};
+
 struct ToolSettings {
     std::string path{};
     std::string logs_path{};
@@ -168,6 +181,7 @@ struct Settings {
     ServerSettings server{};
     AuthSettings auth{};
     FileSettings files{};
+    StorageSettings storage{};
     ToolSettings tools{};
     LimitSettings limits{};
     PoolSettings pool{};

@@ -113,6 +113,16 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
         conversations_.emplace(executor, *options_.conversations, log);
         conversations_->sign_with(options_.url_signer);
     }
+    if (options_.state != nullptr) {
+        state_.emplace(executor, *options_.state);
+        runs_.emplace(
+            executor, *options_.state, *state_,
+            [this](RunRequest request, CancellationPtr cancellation) {
+                return execute(std::move(request), std::move(cancellation), RunWatch{});
+            },
+            log);
+        runs_->set_grade(options_.isolation.grade);
+    }
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
@@ -140,9 +150,17 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                              LiveStreams live) {
     const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
+    std::shared_ptr<KeptRuns::Observation> record;
+    if (runs_) {
+        record = runs_->observe(request, cancellation);
+        live.watch = record->join(std::move(live.watch));
+    }
     Result<RunResult> result =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
     observation->finish(result);
+    if (record) {
+        record->finish(result);
+    }
     if (result) {
         counters_.count(*result);
         log_.info("run", {{"execution_id", result->execution_id},
@@ -221,7 +239,7 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
-    plan.execution_id = make_uuid();
+    plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
         live.watch.on_start({.execution_id = plan.execution_id, .language = manifest->language});
     }
@@ -296,6 +314,16 @@ Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr
 
 Conversations& Engine::conversations() {
     return conversations_ ? *conversations_ : Executor::conversations();
+}
+
+Runs& Engine::runs() { return runs_ ? *runs_ : Executor::runs(); }
+
+State& Engine::state() { return state_ ? *state_ : Executor::state(); }
+
+void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
+    if (state_) {
+        state_->remember(today);
+    }
 }
 
 Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
@@ -450,6 +478,9 @@ Task<Result<void>> Engine::self_test() {
         start_zygotes();
         prepare_usable();
         serve_languages();
+        if (conversations_) {
+            tasks_.spawn("sweep conversations", conversations_->sweep(options_.cleanup));
+        }
     }
     co_return tested;
 }
@@ -489,6 +520,12 @@ void Engine::close() {
     languages_.stop();
     directory_.stop();
     pool_.close();
+    if (runs_) {
+        runs_->close();
+    }
+    if (conversations_) {
+        conversations_->stop_sweeping();
+    }
     if (sessions_) {
         sessions_->close();
     }

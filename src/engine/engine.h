@@ -12,6 +12,8 @@
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
 #include "engine/kept_conversations.h"
+#include "engine/kept_runs.h"
+#include "engine/kept_state.h"
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
@@ -24,6 +26,7 @@
 #include "policy/decision.h"
 #include "runner/runners.h"
 #include "storage/output_store.h"
+#include "storage/state_database.h"
 
 namespace belljar::engine {
 
@@ -44,6 +47,8 @@ class Engine final : public Executor {
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
         const storage::UrlSigner* url_signer = nullptr;  // the same; nothing: files have no address
+        storage::StateDatabase* state = nullptr;               // the same
+        execution::CleanupOrder cleanup{};                     // of conversations, by itself
         std::size_t batch_parallel = 4;
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
@@ -61,6 +66,10 @@ class Engine final : public Executor {
                                                     CancellationPtr cancellation, LiveStreams live);
     Task<Result<RunPreview>> preview(execution::RunRequest request) override;
     [[nodiscard]] Conversations& conversations() override;
+    [[nodiscard]] Runs& runs() override;
+    [[nodiscard]] State& state() override;
+    // What an earlier server counted today; before the first run.
+    void remember_usage(const std::vector<execution::DailyUsage>& today);
     [[nodiscard]] SandboxInfo info() const override;
     Task<SandboxInfo> survey() override;
 
@@ -140,6 +149,8 @@ class Engine final : public Executor {
     std::optional<Zygotes> zygotes_;
     std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;
+    std::optional<KeptState> state_;
+    std::optional<KeptRuns> runs_;
     RunnerDirectory directory_;
     Languages languages_;
     bool loaded_ = false;
