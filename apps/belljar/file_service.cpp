@@ -23,7 +23,9 @@ Result<std::unique_ptr<UrlSigner>> make_url_signer(const config::Settings& setti
 }
 
 void add_file_routes(api::Routes& routes, engine::Executor& executor,
-                     const config::Settings& settings, const UrlSigner& signer) {
+                     const config::Settings& settings, const FileAddresses& addresses) {
+    UrlSigner& signer = addresses.signer;
+    signer.set_base(addresses.base);
     routes.add(std::make_unique<api::FileRoutes>(
         executor, api::FileRoutes::Options{.upload = settings.files.upload, .signer = &signer}));
     routes.add(std::make_unique<api::BulkRoutes>(

@@ -15,8 +15,13 @@ namespace belljar::apps {
 [[nodiscard]] Result<std::unique_ptr<storage::UrlSigner>> make_url_signer(
     const config::Settings& settings, const storage::DataDirectory& directory);
 
-// Everything under which files of conversations are reached. The signer outlives the routes.
+struct FileAddresses {
+    storage::UrlSigner& signer;  // outlives the routes
+    const std::string& base;     // under which clients reach this server
+};
+
+// Everything under which files of conversations are reached.
 void add_file_routes(api::Routes& routes, engine::Executor& executor,
-                     const config::Settings& settings, const storage::UrlSigner& signer);
+                     const config::Settings& settings, const FileAddresses& addresses);
 
 }  // namespace belljar::apps

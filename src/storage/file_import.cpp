@@ -100,7 +100,7 @@ Result<std::vector<ConversationChanges::Done>> import_files(const ConversationDi
         }));
         BJ_TRY_VOID(changes.end_file());
     }
-    return changes.finish();
+    return changes.finish(ConversationChanges::Placing::AllOrNone);
 }
 
 }  // namespace belljar::storage

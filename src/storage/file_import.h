@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "execution/conversation.h"
-#include "storage/conversation_directory.h"
+#include "storage/conversation_changes.h"
 
 namespace belljar::storage {
 

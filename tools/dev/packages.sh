@@ -30,7 +30,7 @@ packages_of() {
             [[ $(system_name) == "debian 12" ]] || echo python3-scipy
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
-        bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
+        bench) echo "bubblewrap runc crun golang-github-containers-common nginx" ;;
         # An engine that is already there is not replaced.
         bench-full) command -v dockerd >/dev/null || echo "docker.io" ;;
     esac
