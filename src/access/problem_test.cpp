@@ -49,7 +49,7 @@ TEST(Problem, NamesTheMemberOrTheParameter) {
 TEST(Problem, AFullQueueIsNotAPartThatIsGone) {
     HttpResponse later = make_refusal(503, "full");
     later.headers.emplace_back("retry-after", "3");
-    EXPECT_EQ(body_of(shaped({.path = "/v1/runs"}, later)).at("code"), "overloaded");
+    EXPECT_EQ(body_of(shaped({.path = "/v1/runs"}, std::move(later))).at("code"), "overloaded");
     EXPECT_EQ(body_of(shaped({.path = "/v1/runs"}, make_refusal(503, "gone"))).at("code"),
               "unavailable");
     EXPECT_EQ(body_of(shaped({.path = "/v1/runs"}, make_refusal(418, "tea"))).at("title"),

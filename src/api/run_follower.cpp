@@ -38,7 +38,7 @@ class Teller {
 
     void tell(const FeedEvent& event) {
         const Result<json::value> data = parse_json(event.data);
-        if (!data || data->at("execution_id") != execution_id_) {
+        if (!data || data->at("execution_id").as_string() != execution_id_) {
             return;
         }
         if (event.name == "run_started") {
@@ -74,7 +74,7 @@ class Teller {
 
    private:
     void show(const json::object& data) {
-        const std::string& text = std::string(data.at("text").as_string());
+        const std::string text(data.at("text").as_string());
         if (!tell_dropped() || !stream_->offer(access::format_event(
                                    {.id = next_id(),
                                     .name = std::string(data.at("stream").as_string()),
@@ -135,6 +135,9 @@ Task<void> wait_for_end(ResponseStreamPtr stream, Teller* teller,
 Task<HttpResponse> RunFollower::follow(Call call) {
     const ResponseStreamPtr stream = call.request.stream;
     const std::string id = call.path_value("run_id");
+    if (call.request.method != "GET") {
+        co_return refuse_method("GET");
+    }
     if (feed_ == nullptr || !stream) {
         co_return access::make_refusal(404, "runs cannot be watched here");
     }

@@ -27,17 +27,13 @@ using access::HttpRequest;
 using access::HttpResponse;
 using access::Right;
 
-constexpr std::string_view kExample = R"({"code": "print(6*7)"
-})";
+constexpr std::string_view kExample = R"json({"code": "print(6*7)"})json";
+constexpr std::string_view kBatchExample = R"json({"runs": [{"code": "print(6*7)"}]})json";
 
-HttpResponse make_answer(const json::object& object) {
-    return {.body = to_text(object)};
-}
+HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
 
 Result<engine::Batch> read_batch(const std::string& body) {
-    BJ_TRY(const json::object arguments,
-           read_object(body, R"({"runs": [{"code": "print(6*7)"}]
-})"));
+    BJ_TRY(const json::object arguments, read_object(body, kBatchExample));
     return engine::parse_batch_arguments(arguments);
 }
 
