@@ -127,7 +127,10 @@ struct Service {
                   return router.answer(std::move(request), std::move(cancellation));
               },
               {.precheck = [this](const access::HttpRequest& request) { return check(request); },
-               .body_of = transport::HttpRouter::body_plan,
+               .body_of =
+                   [this](const access::HttpRequest& request) {
+                       return router.body_plan(request);
+                   },
                .spool = &parts.spool.fd()},
               runtime.log()) {
         http.change([&settings](auto& options) { set_options(options, settings); });

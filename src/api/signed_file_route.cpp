@@ -23,7 +23,8 @@ Task<HttpResponse> SignedFileRoute::get(Call call) {
                         .query = call.request.query},
                        std::chrono::system_clock::now());
     if (!grant) {
-        co_return access::make_refusal(403, "Invalid signature");
+        co_return access::make_refusal(
+            403, call.request.query.empty() ? "Missing signature" : "Invalid signature");
     }
     if (!is_plain_path(grant->file.path)) {
         co_return access::make_refusal(404, "File not found");

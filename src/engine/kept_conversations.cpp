@@ -249,15 +249,15 @@ Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport im
     using Done = storage::ConversationChanges::Done;
     const FileName of{.principal = import.where.principal,
                       .conversation_id = import.where.conversation_id};
-    Result<std::vector<Done>> done =
-        co_await threads_.run([this, of, import = std::move(import)] -> Result<std::vector<Done>> {
-            BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
-            return storage::import_files(directory, store_.bounds().each,
-                                         Clock::now() + store_.bounds().patience,
-                                         {.directory = import.where.path,
-                                          .files = import.files,
-                                          .existing = import.existing});
-        });
+    Result<std::vector<Done>> done = co_await threads_.run([this, of, import = std::move(import)]
+                                                           -> Result<std::vector<Done>> {
+        BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
+        Result<std::vector<Done>> imported = storage::import_files(
+            directory, store_.bounds().each, Clock::now() + store_.bounds().patience,
+            {.directory = import.where.path, .files = import.files, .existing = import.existing});
+        directory.touch();
+        return imported;
+    });
     BJ_CO_TRY_VOID(done);
     std::vector<PutFile> put;
     for (Done& one : *done) {
