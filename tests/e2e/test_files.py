@@ -209,10 +209,16 @@ os.link('real', 'twin')
     assert files.get("real").body == b"real"
 
 
-def test_links_in_the_store_itself_do_not_exist(files, service):
+def place_of(files):
+    """Where the server keeps them."""
+    (found,) = [path for path in files.server.data_directory.glob("conversations/*/*/files")
+                if files.id in (path.parent / "about.json").read_text()]
+    return found
+
+
+def test_links_in_the_store_itself_do_not_exist(files):
     files.put("a", b"x")
-    (found,) = [path for path in service.data_directory.glob("conversations/*/*/files")
-                if (path / "a").exists() and files.id in (path.parent / "about.json").read_text()]
+    found = place_of(files)
     os.symlink("/etc/passwd", found / "link")
     os.symlink("/etc", found / "folder")
     os.mkfifo(found / "fifo")
@@ -254,25 +260,48 @@ def test_one_writer_wins_whole(files):
     assert sorted(statuses) == [204] + [412] * 5
 
 
-def test_a_download_is_of_one_file_while_it_is_replaced(files, service):
-    size = 30_000_000
-    assert files.put("big", b"a" * size).status == 201
+SIZE_OF_DOWNLOAD = 30_000_000
+
+
+def download(files, meanwhile):
+    """Everything that comes, if something happens when it has begun."""
+    assert files.put("big", b"a" * SIZE_OF_DOWNLOAD).status == 201
+    service = files.server
     with service.connect() as connection:
         lines = [f"GET {files.top}/files/big HTTP/1.1", f"Host: {service.address}",
                  "Connection: close",
                  *(f"{name}: {value}" for name, value in service.headers().items())]
         connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
         received = connection.recv(65536)
+        meanwhile()
+        while piece := connection.recv(1 << 20):
+            received += piece
+    return received.split(b"\r\n\r\n", 1)[1]
+
+
+def test_a_download_is_of_one_file_while_it_is_replaced(files):
+    def replace():
         assert files.put("big", b"b" * 10).status == 204
         assert files.ask("PATCH", files.at("big"), {"to": "moved"}).status == 200
         assert files.delete("moved").status == 204
-        while piece := connection.recv(1 << 20):
-            received += piece
-    body = received.split(b"\r\n\r\n", 1)[1]
-    assert len(body) == size and body.count(b"a") == size
+
+    body = download(files, replace)
+    assert len(body) == SIZE_OF_DOWNLOAD == body.count(b"a")
 
 
-def test_a_large_body_is_taken_and_a_larger_one_is_not(files):
+def test_a_file_that_grows_or_shrinks_while_it_is_sent(files):
+    def grow():
+        with open(place_of(files) / "big", "ab") as file:
+            file.write(b"b" * 1_000_000)
+
+    assert download(files, grow) == b"a" * SIZE_OF_DOWNLOAD
+    assert files.delete("big").status == 204
+    body = download(files, lambda: os.truncate(place_of(files) / "big", 1000))
+    assert len(body) < SIZE_OF_DOWNLOAD and set(body) == set(b"a")
+    assert files.get("big").body == b"a" * 1000
+
+
+def test_a_large_body_is_taken(files):
     content = os.urandom(1 << 20) * 40
     assert files.put("large", content).status == 201
     assert files.get("large").body == content
