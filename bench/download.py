@@ -95,7 +95,7 @@ def print_file(server):
     while (answer := line.receive_some()) is None:
         pass
     line.close()
-    return right_record(answer_of(*answer))["full_output"]
+    return right_record(answer_of(*answer))["full_output"] + "/stdout"
 
 
 def measure(place, rounds, progress):

@@ -168,6 +168,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
+                                  .url_signer = parts.url_signer,
                                   .state = parts.state,
                                   .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),

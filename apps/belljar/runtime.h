@@ -27,6 +27,7 @@ struct ServiceParts {
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
+    const storage::UrlSigner* url_signer = nullptr;
     storage::StateDatabase* state = nullptr;
     execution::CleanupOrder cleanup{};
 };

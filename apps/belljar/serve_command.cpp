@@ -12,6 +12,7 @@
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
+#include "file_service.h"
 #include "listeners.h"
 #include "local_conversations.h"
 #include "mcp/server.h"
@@ -126,7 +127,10 @@ struct Service {
                   return router.answer(std::move(request), std::move(cancellation));
               },
               {.precheck = [this](const access::HttpRequest& request) { return check(request); },
-               .body_of = transport::HttpRouter::body_plan,
+               .body_of =
+                   [this](const access::HttpRequest& request) {
+                       return router.body_plan(request);
+                   },
                .spool = &parts.spool.fd()},
               runtime.log()) {
         http.change([&settings](auto& options) { set_options(options, settings); });
@@ -174,8 +178,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 6> kUnusedSections{
-        "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 5> kUnusedSections{
+        "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -218,6 +222,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
     BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
            storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
+    BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
     BJ_TRY(const std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
@@ -230,6 +235,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .sessions = session_bounds(settings),
                             .session_register = sessions.get(),
                             .conversations = conversations.get(),
+                            .url_signer = signer.get(),
                             .state = state->database(),
                             .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
@@ -270,6 +276,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
     Service service(*runtime, settings, fixtures, {std::move(gate), *outputs, spool});
+    add_file_routes(service.routes, runtime->engine(), settings, {*signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
     return runtime->run(

@@ -58,6 +58,10 @@ struct FileSettings {
     std::string workspace_path{};
     std::uint32_t output_keep = 256;
     Bytes output_space = gibibytes(1);
+    Duration url_lifetime = std::chrono::hours(1);  // zero: for ever
+    Duration url_max_lifetime = std::chrono::hours(7 * 24);
+    Switch legacy_urls = Switch::Off;
+    Bytes upload = gibibytes(1);
 
     bool operator==(const FileSettings&) const = default;
 };

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 
 from support_binary import BINARY, COMMAND_SECONDS, service_environment, wait_until
-from support_server import LAST_LINE_OF_GREETING, Answer
+from support_server import LAST_LINE_OF_GREETING, SETTLING_SECONDS, Answer, Server
 
 
 def write_config(place, **sections):
@@ -89,6 +89,25 @@ def unverified_context():
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+class SecureServer(Server):
+    """One whose address speaks TLS."""
+
+    def secure_connection(self, context=None, address="127.0.0.1"):
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self.port, context=context or unverified_context(),
+            timeout=SETTLING_SECONDS, source_address=(address, 0))
+
+    def request(self, method, path, body=None, headers=None, token=True):
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        kind = {"Content-Type": "application/json"} if body is not None else {}
+        return ask(self.secure_connection(), method, path, body,
+                   {**self.headers(token), **kind, **(headers or {})})
+
+    def settle(self):
+        assert self.request("GET", "/v1/runners").status == 200
 
 
 class NotifySocket:
