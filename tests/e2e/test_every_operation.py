@@ -1,7 +1,9 @@
 """Every operation of /openapi.json does its work at least once, on the real server."""
 
+import io
 import re
 import typing
+import zipfile
 
 import pytest
 
@@ -14,6 +16,18 @@ JSON_RPC = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
        "Mcp-Method": "ping"}
 EVENTS = {"Accept": "text/event-stream"}
+BYTES = {"Content-Type": "application/octet-stream"}
+FORM = {"Content-Type": "multipart/form-data; boundary=line"}
+PARTS = (b'--line\r\nContent-Disposition: form-data; name="file"; filename="b.txt"\r\n\r\n'
+         b"12345\r\n--line--\r\n")
+ROOM = "/v1/conversations/{room}"
+
+
+def archive():
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr("c.txt", "12345")
+    return made.getvalue()
 
 
 class Try(typing.NamedTuple):
@@ -70,7 +84,29 @@ TRIES = [
     Try("listConversations", "/v1/conversations"),
     Try("getConversation", "/v1/conversations/{room}"),
     Try("getUsage", "/v1/usage"),
+    Try("putFile", ROOM + "/files/a.txt", 201, b"12345", BYTES),
+    Try("listFiles", ROOM + "/files"),
+    Try("getFile", ROOM + "/files/a.txt"),
+    Try("signFile", ROOM + "/files:sign", body={"path": "a.txt"}, keeps={"signed": "url"}),
+    Try("getSignedFile", "{signed}"),
+    Try("uploadFiles", ROOM + "/files", 201, PARTS, FORM),
+    Try("importArchive", ROOM + "/import", 201, archive(), {"Content-Type": "application/zip"}),
+    Try("archiveFiles", ROOM + "/archive"),
+    Try("moveFile", ROOM + "/files/a.txt", body={"to": "d.txt"}),
+    Try("deleteFile", ROOM + "/files/d.txt", 204),
     Try("deleteConversation", "/v1/conversations/{room}", 204),
+    Try("createRun", "/v1/runs", 202, {"code": "import time\ntime.sleep(30)", "background": True},
+        keeps={"other": "execution_id"}),
+    Try("listAllRuns", "/v1/admin/runs"),
+    Try("killRun", "/v1/admin/runs/{other}", 202),
+    Try("createSession", "/v1/sessions", 201, {}, keeps={"alien": "session_id"}),
+    Try("listAllSessions", "/v1/admin/sessions"),
+    Try("killSession", "/v1/admin/sessions/{alien}", 204),
+    Try("setDrain", "/v1/admin/drain", body={"draining": True}),
+    Try("getDrain", "/v1/admin/drain"),
+    Try("setDrain", "/v1/admin/drain", body={"draining": False}),
+    Try("getQuota", "/v1/admin/quota"),
+    Try("listUsage", "/v1/admin/usage"),
     Try("postMcp", "/mcp", body=JSON_RPC, headers=MCP),
     Try("postMcpV1", "/mcp/v1", body=JSON_RPC, headers=MCP),
     Try("postMcpAtRoot", "/", body=JSON_RPC, headers=MCP),
@@ -106,11 +142,12 @@ def busy_server(place):
 
 def test_every_operation_works(busy_server):
     known = {one.id: one for one in operations_of(busy_server)}
-    assert {one.operation for one in TRIES} | set(ELSEWHERE) == set(known)
+    assert set(known) <= {one.operation for one in TRIES} | set(ELSEWHERE)
     world = {}
-    for one in TRIES:
+    for one in (one for one in TRIES if one.operation in known):
         operation, path = known[one.operation], filled(one.path, world)
-        assert matches(operation, path), one
+        path = path.removeprefix(f"http://{busy_server.address}")
+        assert matches(operation, path), (one, path)
         answer = busy_server.request(operation.method, path, filled(one.body, world), one.headers)
         assert answer.status == one.status, (one, answer)
         world |= {name: answer.json[member] for name, member in one.keeps.items()}

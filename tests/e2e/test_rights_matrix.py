@@ -19,7 +19,7 @@ RIGHTS = {
     "some-tools": set(),  # a tool set: only what needs no right at all
 }
 # Not asked for by those who may: it would end the work of the tests that share the server.
-ENDS_WORK = {"drain"}
+ENDS_WORK = {"setDrain"}
 # Needs no token, but a signature.
 SIGNED = {"getSignedFile"}
 # Streams do not end by themselves: the head of the answer is enough.
