@@ -42,17 +42,24 @@ json::object host_facts() {
 
 }  // namespace
 
-Administration::Administration(Runtime& runtime, const config::Loaded& loaded,
-                               const Fd& token_folder, std::string token)
+Administration::Administration(Runtime& runtime, Reload& reload, const Fd& token_folder,
+                               std::string token)
     : runtime_(runtime),
-      loaded_(loaded),
+      reload_(reload),
       token_folder_(token_folder),
-      limiter_(rules_from(loaded.settings.limits)),
-      secrets_(api::secrets_of(loaded.settings)),
+      limiter_(rules_from(reload.settings().limits)),
+      secrets_(api::secrets_of(reload.settings())),
       store_book_(token_folder, runtime.log()) {
     if (!token.empty()) {
         secrets_.push_back(std::move(token));
     }
+    reload_.on_change(
+        {"limits.requests_per_minute", "limits.request_burst", "limits.global_requests_per_minute",
+         "limits.global_request_burst", "limits.unknown_requests_per_minute"},
+        [this](const config::Settings& settings) -> Result<void> {
+            limiter_.set_rules(rules_from(settings.limits));
+            return {};
+        });
 }
 
 transport::HttpRouter::Watch Administration::watch() {
@@ -67,12 +74,15 @@ void Administration::limit(storage::ConversationStore& store) {
     });
 }
 
-void Administration::add_to(api::Routes& routes) {
+void Administration::attach(transport::HttpServer& http, api::Routes& routes,
+                            storage::ConversationStore& store) {
+    counters_.ask_connections([&http] { return http.connections(); });
+    limit(store);
     routes.add(std::make_unique<api::AdminRoutes>(runtime_.engine()));
     routes.add(std::make_unique<api::TokenRoutes>(token_folder_));
     routes.add(std::make_unique<api::UpkeepRoutes>(api::UpkeepRoutes::Sources{
         .executor = &runtime_.engine(),
-        .configuration = [this]() -> const config::Loaded& { return loaded_; },
+        .configuration = [this]() -> const config::Loaded& { return reload_.loaded(); },
         .host = host_facts,
         .requests = &counters_,
         .log = &runtime_.log(),

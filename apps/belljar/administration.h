@@ -9,10 +9,11 @@
 #include "access/token_book.h"
 #include "api/routes.h"
 #include "base/fd.h"
-#include "config/load.h"
+#include "reload.h"
 #include "runtime.h"
 #include "storage/conversation_store.h"
 #include "transport/http_router.h"
+#include "transport/http_server.h"
 
 namespace belljar::apps {
 
@@ -21,17 +22,19 @@ namespace belljar::apps {
 class Administration {
    public:
     // `token` is the one that the server shows at its first start; empty: there is none.
-    Administration(Runtime& runtime, const config::Loaded& loaded, const Fd& token_folder,
-                   std::string token);
+    Administration(Runtime& runtime, Reload& reload, const Fd& token_folder, std::string token);
 
     [[nodiscard]] transport::HttpRouter::Watch watch();
-    void add_to(api::Routes& routes);
-    // Tells the store what tokens may keep, whatever thread asks.
-    void limit(storage::ConversationStore& store);
+    // Adds the operations; from now on connections are counted, and the store asks what tokens may
+    // keep.
+    void attach(transport::HttpServer& http, api::Routes& routes,
+                storage::ConversationStore& store);
 
    private:
+    void limit(storage::ConversationStore& store);
+
     Runtime& runtime_;
-    const config::Loaded& loaded_;
+    Reload& reload_;
     const Fd& token_folder_;
     access::RateLimiter limiter_;
     access::RequestCounters counters_;

@@ -195,7 +195,7 @@ void ConversationRoutes::add_usage(OperationTable& table) {
                .tag = "conversations",
                .summary = "What the caller has used, and may use",
                .rights = {Right::FilesRead},
-               .answers = {answer_in("Usage", "Of files, and of runs today.")},
+               .answers = {answer_in("CallerUsage", "Of files, and of runs today.")},
                .handler = [this](Call call) { return usage(std::move(call)); }});
 }
 

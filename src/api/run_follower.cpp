@@ -27,14 +27,23 @@ constexpr auto kLookTime = std::chrono::seconds(1);
 constexpr auto kRecordTime = std::chrono::milliseconds(50);
 constexpr int kRecordTries = 100;
 
+}  // namespace
+
 // Puts what the feed tells of one run into the stream of one caller.
-class Teller {
+class RunTeller {
    public:
-    Teller(ResponseStreamPtr stream, std::string execution_id)
+    RunTeller(ResponseStreamPtr stream, std::string execution_id)
         : stream_(std::move(stream)), execution_id_(std::move(execution_id)) {}
 
     void on_end(std::function<void()> ended) { on_end_ = std::move(ended); }
+    [[nodiscard]] bool started() const { return started_; }
     [[nodiscard]] bool ended() const { return ended_; }
+    void end() {
+        ended_ = true;
+        if (on_end_) {
+            on_end_();
+        }
+    }
 
     void tell(const FeedEvent& event) {
         const Result<json::value> data = parse_json(event.data);
@@ -46,10 +55,7 @@ class Teller {
         } else if (event.name == "run_output") {
             show(data->get_object());
         } else if (event.name == "run_finished") {
-            ended_ = true;
-            if (on_end_) {
-                on_end_();
-            }
+            end();
         }
     }
 
@@ -109,37 +115,17 @@ class Teller {
     bool ended_ = false;
 };
 
-Task<void> wait_for_end(ResponseStreamPtr stream, Teller* teller,
-                        engine::CancellationPtr cancellation) {
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor);
-    cancellation->on_request([&timer] { timer.cancel(); });
-    teller->on_end([&timer] { timer.cancel(); });
-    TimePoint read_at = Clock::now();
-    std::uint64_t taken = 0;
-    while (!teller->ended() && !cancellation->requested() && Clock::now() - read_at < kStallTime) {
-        boost::system::error_code ignored;
-        timer.expires_after(kLookTime);
-        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-        if (stream->empty() || stream->taken() != taken) {
-            read_at = Clock::now();
-            taken = stream->taken();
-        }
-    }
-    teller->on_end(nullptr);
-    cancellation->on_request(nullptr);
-}
-
-}  // namespace
-
 Task<HttpResponse> RunFollower::follow(Call call) {
     const ResponseStreamPtr stream = call.request.stream;
     const std::string id = call.path_value("run_id");
+    if (call.request.method != "GET") {
+        co_return refuse_method("GET");
+    }
     if (feed_ == nullptr || !stream) {
         co_return access::make_refusal(404, "runs cannot be watched here");
     }
     // Listens before it looks, so that no end can be missed in between.
-    Teller teller(stream, id);
+    RunTeller teller(stream, id);
     const Result<RunFeed::Subscription> subscription =
         feed_->subscribe(call.request.principal, RunFeed::Output::Shown,
                          [&teller](const FeedEvent& event) { teller.tell(event); });
@@ -156,7 +142,7 @@ Task<HttpResponse> RunFollower::follow(Call call) {
         teller.start(json::value(record->view.language));
     }
     if (record->view.state != execution::RunState::Ended) {
-        co_await wait_for_end(stream, &teller, call.cancellation);
+        co_await wait_for_end(&call, &teller);
         if (!teller.ended()) {
             co_return HttpResponse{};
         }
@@ -164,6 +150,36 @@ Task<HttpResponse> RunFollower::follow(Call call) {
     }
     teller.finish(record);
     co_return HttpResponse{};
+}
+
+Task<void> RunFollower::wait_for_end(const Call* call, RunTeller* teller) {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    call->cancellation->on_request([&timer] { timer.cancel(); });
+    teller->on_end([&timer] { timer.cancel(); });
+    TimePoint read_at = Clock::now();
+    std::uint64_t taken = 0;
+    const ResponseStreamPtr stream = call->request.stream;
+    while (!teller->ended() && !call->cancellation->requested() &&
+           Clock::now() - read_at < kStallTime) {
+        boost::system::error_code ignored;
+        timer.expires_after(kLookTime);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        if (stream->empty() || stream->taken() != taken) {
+            read_at = Clock::now();
+            taken = stream->taken();
+        }
+        if (!teller->started()) {
+            // One that is refused while it waits for its place never begins, and nobody tells.
+            const Result<execution::RunRecord> record =
+                co_await executor_.runs().find(call->request.principal, call->path_value("run_id"));
+            if (!record || record->view.state == execution::RunState::Ended) {
+                teller->end();
+            }
+        }
+    }
+    teller->on_end(nullptr);
+    call->cancellation->on_request(nullptr);
 }
 
 Task<Result<execution::RunRecord>> RunFollower::await_record(std::string principal,

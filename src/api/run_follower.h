@@ -6,6 +6,8 @@
 
 namespace belljar::api {
 
+class RunTeller;
+
 // GET /v1/runs/{run_id}/events: one run of the caller's as server-sent events, from now until its
 // end; see RunEvents for what they are. Borrows the feed; there may be none.
 class RunFollower {
@@ -17,6 +19,7 @@ class RunFollower {
     Task<access::HttpResponse> follow(Call call);
 
    private:
+    Task<void> wait_for_end(const Call* call, RunTeller* teller);
     Task<Result<execution::RunRecord>> await_record(std::string principal, std::string id);
 
     engine::Executor& executor_;

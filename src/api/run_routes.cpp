@@ -289,6 +289,11 @@ Task<HttpResponse> RunRoutes::execute(Call call) {
 }
 
 Task<HttpResponse> RunRoutes::start(execution::RunRequest run) {
+    // What would be refused anyway is refused now, while somebody listens.
+    const Result<engine::RunPreview> allowed = co_await executor_.preview(run);
+    if (!allowed) {
+        co_return refuse(allowed.error());
+    }
     const Result<execution::RunView> view = co_await executor_.runs().start(std::move(run));
     if (!view) {
         co_return refuse(view.error());

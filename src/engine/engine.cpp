@@ -114,6 +114,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     languages_.on_change([this] { prepare_usable(); });
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
+        conversations_->sign_with(options_.url_signer);
     }
     if (options_.state != nullptr) {
         state_.emplace(executor, *options_.state);

@@ -48,6 +48,7 @@ class Engine final : public Executor {
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
+        const storage::UrlSigner* url_signer = nullptr;  // the same; nothing: files have no address
         storage::StateDatabase* state = nullptr;               // the same
         execution::CleanupOrder cleanup{};                     // of conversations, by itself
         std::size_t batch_parallel = 4;

@@ -28,7 +28,7 @@ namespace belljar::storage {
 // together is written together.
 class StateDatabase {
    public:
-    // Soon: a crash of the machine may lose the last of it, one of the server does not.
+    // Soon: a crash may lose the last moments of it. Now: it is there once the job is done.
     enum class Durability { Soon, Now };
 
     struct Job {

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "access/cross_origin.h"
-#include "access/problem.h"
 
 namespace belljar::transport {
 namespace {
@@ -101,7 +100,6 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
         }
     }
     if (refusal) {
-        access::shape_refusal(request, *refusal);
         tell(note, *refusal, refusal->body.size());
     }
     return refusal;
@@ -123,11 +121,9 @@ HttpRouter::Headers HttpRouter::headers_for(const HttpRequest& request) {
 Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
     request.trace = access::parse_trace(request.header("traceparent").value_or(""),
                                         request.header("tracestate").value_or(""));
-    const HttpRequest head{
-        .client = request.client, .method = request.method, .path = request.path};
+    const HttpRequest head{.client = request.client};
     const access::Gate::Door door = door_of(request);
     if (std::optional<HttpResponse> answer = gate_.admit(request, door)) {
-        access::shape_refusal(head, *answer);
         co_return std::move(*answer);
     }
     const Note note = note_of(request);
@@ -141,7 +137,6 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
         (response.status == 401 || response.status == 403 || response.status == 404)) {
         slow_down(head, response);  // such as a signed address that somebody made up
     }
-    access::shape_refusal(head, response);
     std::ranges::move(headers, std::back_inserter(response.headers));
     const std::uint64_t body = response.file ? response.file->length : response.body.size();
     tell(note, response, stream && stream->is_open() ? stream->taken() : body);

@@ -33,6 +33,13 @@ class HttpRouter {
     // The gate and the limits alone: the refusal, or nothing. Once for each request. Needs no body,
     // so neither who is unknown nor who asks too much can make us read one.
     [[nodiscard]] std::optional<access::HttpResponse> check(const access::HttpRequest& request);
+    // How much body is read; see access::BodyPlan.
+    [[nodiscard]] std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request) const {
+        return routes_.body_plan(request);
+    }
+    // For callers that come from now on.
+    [[nodiscard]] access::Gate& gate() { return gate_; }
     // Checks and answers. Never fails: what is wrong is said in the response.
     Task<access::HttpResponse> answer(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);

@@ -19,7 +19,7 @@ LEFT_OUT = {
     "listenMcp": "a stream that ends when its reader leaves",
     "listenMcpV1": "a stream that ends when its reader leaves",
     "listenSse": "a stream that ends when its reader leaves",
-    "drain": "ends the server's work",
+    "setDrain": "ends the server's work",
 }
 VALIDATE = ("import json, sys; from openapi_spec_validator import OpenAPIV31SpecValidator as V;"
             "V(json.load(sys.stdin)).validate()")

@@ -19,7 +19,9 @@ RIGHTS = {
     "some-tools": set(),  # a tool set: only what needs no right at all
 }
 # Not asked for by those who may: it would end the work of the tests that share the server.
-ENDS_WORK = {"drain"}
+ENDS_WORK = {"setDrain"}
+# Needs no token, but a signature.
+SIGNED = {"getSignedFile"}
 # Streams do not end by themselves: the head of the answer is enough.
 HEAD_SECONDS = 20
 
@@ -86,7 +88,9 @@ def askers(shared):
 def test_without_a_token_nothing_guarded_answers(operations, askers, who):
     for operation in operations:
         status = askers[who].status(operation)
-        if operation.open:
+        if operation.id in SIGNED:
+            assert status == 403, (operation, status)
+        elif operation.open:
             assert status not in (401, 403), (operation, status)
         else:
             assert status == 401, (operation, status)
@@ -96,7 +100,7 @@ def test_without_a_token_nothing_guarded_answers(operations, askers, who):
 def test_a_role_may_do_what_its_rights_say(operations, askers, role):
     for operation in operations:
         allowed = operation.rights <= RIGHTS[role]
-        if allowed and operation.id in ENDS_WORK:
+        if allowed and operation.id in ENDS_WORK or operation.id in SIGNED:
             continue
         status = askers[role].status(operation)
         assert (status == 403) == (not allowed), (role, operation, status)
@@ -186,12 +190,13 @@ def test_what_belongs_to_another_does_not_exist(operations, both):
         for values in things.values():
             answer = other.ask(operation.method, operation.at(**values), body)
             assert seen(answer) == seen(absent), operation
+    assert {"getFile", "deleteFile", "moveFile", "listFiles", "archiveFiles"} <= asked
     assert {"getRun", "cancelRun", "followRun", "listOutput", "getStdout", "getSession",
             "endSession", "forkSession", "getConversation", "deleteConversation"} <= asked
 
 
 # Operations that make what they name, for whoever asks: in the caller's own place.
-MAKES = {"uploadFiles", "importArchive", "makeDirectory", "signUrl"}
+MAKES = {"uploadFiles", "importArchive", "makeDirectory", "signFile"}
 
 
 def test_lists_hold_nothing_of_another(both):

@@ -1,5 +1,5 @@
-// Shows /openapi.json, and lets its operations be tried. Everything is put in as text: nothing of the
-// document or of an answer can become markup.
+// Shows /openapi.json, and lets its operations be tried. Everything is put in as text: nothing of
+// the document or of an answer can become markup.
 'use strict';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
