@@ -337,6 +337,8 @@ Task<HttpResponse> UpkeepRoutes::diagnose() {
             lines.emplace_back(line);
         }
     }
+    std::vector<std::string> secrets = secrets_of(sources_.configuration().settings);
+    secrets.insert(secrets.end(), sources_.secrets.begin(), sources_.secrets.end());
     const access::RequestFigures requests =
         sources_.requests != nullptr ? sources_.requests->figures() : access::RequestFigures{};
     const json::object bundle{
@@ -352,7 +354,7 @@ Task<HttpResponse> UpkeepRoutes::diagnose() {
     co_return HttpResponse{
         .headers = {{"Content-Disposition", "attachment; filename=\"belljar-diagnostics.json\""},
                     {"Cache-Control", "no-store"}},
-        .body = without_secrets(to_text(bundle), sources_.secrets)};
+        .body = without_secrets(to_text(bundle), secrets)};
 }
 
 }  // namespace belljar::api

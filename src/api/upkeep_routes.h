@@ -22,7 +22,7 @@ class UpkeepRoutes final : public RouteGroup {
         std::function<json::object()> host{};  // facts about the machine
         const access::RequestCounters* requests = nullptr;
         const Log* log = nullptr;
-        std::vector<std::string> secrets{};  // never told, wherever they come from
+        std::vector<std::string> secrets{};  // never told, like those of the settings
     };
 
     explicit UpkeepRoutes(Sources sources) : sources_(std::move(sources)) {}

@@ -11,6 +11,7 @@
 #include "execution/error_wire.h"
 #include "mcp/background_tools.h"
 #include "mcp/quote.h"
+#include "mcp/tool.h"
 
 namespace belljar::mcp {
 namespace {
