@@ -137,6 +137,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     }
     Call call = std::move(std::get<Call>(*post));
     call.principal = request.principal;
+    call.trace = request.trace;
     call.rights = request.rights;
     const bool legacy = era_of(call.revision) == Era::Legacy;
     if (legacy && call.message.kind == Message::Kind::Request &&

@@ -54,6 +54,7 @@ Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
     ToolCall call{.name = std::move(request.name),
                   .arguments = std::move(request.arguments),
                   .principal = std::move(request.asker.principal),
+                  .trace = std::move(request.asker.trace),
                   .wishes = std::move(request.asker.wishes),
                   .notify = std::move(request.asker.notify)};
     RpcResult<ToolOutcome> outcome =
