@@ -2,6 +2,9 @@
 
 #include "access/challenge.h"
 #include "access/gate.h"
+#include "api/dialect_piston.h"
+#include "api/dialect_routes.h"
+#include "api/dialect_sandbox_fusion.h"
 #include "api/needed_rights.h"
 #include "api/refusals.h"
 #include "api/run_routes.h"
@@ -18,6 +21,9 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     : outputs_(outputs), sessions_(executor) {
     add(std::make_unique<SystemRoutes>(executor, std::move(is_ready)));
     add(std::make_unique<RunRoutes>(executor, feed));
+    add(std::make_unique<DialectRoutes>(executor));
+    add(std::make_unique<PistonRoutes>(executor));
+    add(std::make_unique<SandboxFusionRoutes>(executor));
 }
 
 void Routes::add(std::unique_ptr<RouteGroup> group) {

@@ -5,6 +5,7 @@
 
 #include "access/challenge.h"
 #include "access/event_stream.h"
+#include "api/json_body.h"
 #include "api/refusals.h"
 #include "api/run_events.h"
 #include "base/json.h"
@@ -20,15 +21,6 @@ using access::HttpResponse;
 using access::Right;
 
 HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
-
-// "application/json", with or without parameters such as a charset.
-bool is_json(const HttpRequest& request) {
-    const std::string type = request.header("Content-Type").value_or("");
-    const std::string media = type.substr(0, type.find_first_of("; \t"));
-    const access::LessIgnoringCase less;
-    constexpr std::string_view kJson = "application/json";
-    return !less(media, kJson) && !less(kJson, media);
-}
 
 HttpResponse refuse_media_type() {
     return access::make_refusal(415, "send the body with Content-Type: application/json");
