@@ -56,6 +56,17 @@ struct TokenOptions {
     OutputForm form = OutputForm::Text;
 };
 
+struct ConversationOptions {
+    enum class Deed { List, Usage, Delete, Cleanup };
+
+    Deed deed = Deed::List;
+    std::string principal{};  // "-": the one without a name
+    std::string conversation_id{};
+    std::string idle{};  // instead of storage.conversation_idle
+    bool dry_run = false;
+    OutputForm form = OutputForm::Text;
+};
+
 using mcp::Fixtures;
 
 // Each returns the exit code of the program. Problems are said on standard error.
@@ -64,6 +75,7 @@ int speak_mcp(const config::Loaded& loaded, Fixtures fixtures);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
 int manage_tokens(const config::Loaded& loaded, const TokenOptions& options);
+int manage_conversations(const config::Loaded& loaded, const ConversationOptions& options);
 int attack(const config::Loaded& loaded, const AttackOptions& options);
 
 // "belljar: message", one per line of the error.

@@ -17,6 +17,7 @@
 namespace {
 
 using belljar::apps::AttackOptions;
+using belljar::apps::ConversationOptions;
 using belljar::apps::Fixtures;
 using belljar::apps::OutputForm;
 using belljar::apps::RunOptions;
@@ -37,6 +38,7 @@ struct CommandLine {
     std::string run_conversation;
     AttackOptions attack;
     TokenOptions token;
+    ConversationOptions conversations;
     bool token_from_input = false;
     bool conformance = false;
     bool list_attacks = false;
@@ -200,6 +202,44 @@ int manage_tokens(const CLI::App& app, const belljar::config::Loaded& loaded, Co
     return belljar::apps::manage_tokens(loaded, line.token);
 }
 
+void add_conversations(CLI::App& app, CommandLine& line) {
+    CLI::App* conversations =
+        app.add_subcommand("conversations", "Look after the files that a server keeps");
+    conversations->require_subcommand(1);
+    conversations->add_option("--data-dir", line.data_directory,
+                              "The one of the server (/var/lib/belljar)");
+    CLI::App* list = conversations->add_subcommand("list", "All of them, with size and last use");
+    CLI::App* usage = conversations->add_subcommand("usage", "What each caller has and may have");
+    CLI::App* remove = conversations->add_subcommand("delete", "Remove one with all its files");
+    remove->add_option("PRINCIPAL", line.conversations.principal, "As in the list")->required();
+    remove->add_option("CONVERSATION", line.conversations.conversation_id, "As in the list")
+        ->required();
+    CLI::App* cleanup =
+        conversations->add_subcommand("cleanup", "Remove what the configuration says should go");
+    cleanup->add_flag("--dry-run", line.conversations.dry_run, "Only say what would go, and why");
+    cleanup->add_option("--idle", line.conversations.idle,
+                        "Not used for so long, such as 720h (storage.conversation_idle)");
+    for (CLI::App* command : {list, usage, cleanup}) {
+        command->add_flag("--json", line.json, "For programs");
+    }
+    for (CLI::App* command : {list, usage, remove, cleanup}) {
+        command->fallthrough();
+    }
+    conversations->footer("Works beside a running server. One that is in use stays.");
+}
+
+int manage_conversations(const CLI::App& app, const belljar::config::Loaded& loaded,
+                         CommandLine& line) {
+    using Deed = ConversationOptions::Deed;
+    const CLI::App* chosen = app.get_subcommand("conversations");
+    line.conversations.deed = chosen->got_subcommand("usage")     ? Deed::Usage
+                              : chosen->got_subcommand("delete")  ? Deed::Delete
+                              : chosen->got_subcommand("cleanup") ? Deed::Cleanup
+                                                                  : Deed::List;
+    line.conversations.form = line.json ? OutputForm::Json : OutputForm::Text;
+    return belljar::apps::manage_conversations(loaded, line.conversations);
+}
+
 void add_others(CLI::App& app, CommandLine& line) {
     CLI::App* mcp =
         app.add_subcommand("mcp", "Speak MCP over standard input and output, for one local user");
@@ -245,6 +285,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("token")) {
         return manage_tokens(app, *loaded, line);
     }
+    if (app.got_subcommand("conversations")) {
+        return manage_conversations(app, *loaded, line);
+    }
     if (app.got_subcommand("attack")) {
         line.attack.form = form;
         line.attack.modes =
@@ -282,6 +325,7 @@ int main(int argument_count, char** arguments) {
     add_run(app, line);
     add_attack(app, line);
     add_token(app, line);
+    add_conversations(app, line);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

@@ -168,6 +168,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
+                                  .state = parts.state,
+                                  .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
@@ -242,18 +244,33 @@ void Runtime::let_everything_end() {
     link_->close();
 }
 
-Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
-    boost::system::error_code error;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        signals_.add(number, error);
+Task<std::optional<int>> Runtime::await_end_signal() {
+    while (true) {
+        boost::system::error_code error;
+        const int number =
+            co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return std::nullopt;
+        }
+        if (number != SIGHUP || !on_hang_up_) {
+            co_return number;
+        }
+        on_hang_up_();
     }
-    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (error) {
+}
+
+Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
+    boost::system::error_code ignored;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        signals_.add(number, ignored);
+    }
+    const std::optional<int> first = co_await await_end_signal();
+    if (!first) {
         co_return;
     }
     on_stop();
-    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (!error) {
+    const std::optional<int> second = co_await await_end_signal();
+    if (second) {
         std::_Exit(1);  // the warden sees the end of the socket and cleans up
     }
 }

@@ -87,18 +87,30 @@ HttpResponse make_refusal(unsigned status, std::string_view message) {
     return {.status = status, .body = to_text(json::object{{"error", make_valid_utf8(message)}})};
 }
 
-Gate::Gate(Options options) : options_(std::move(options)), tokens_(options_.named_tokens) {
-    tokens_.push_back({.token = options_.token});
-    for (std::string& host : options_.allowed_hosts) {
+Gate::Gate(Options options) : options_(std::move(options)) {
+    take_tokens(options_.named_tokens);
+    allow_hosts(options_.allowed_hosts);
+}
+
+void Gate::allow_hosts(std::vector<std::string> hosts) {
+    for (std::string& host : hosts) {
         host = to_lower(host);
     }
+    options_.allowed_hosts = std::move(hosts);
+}
+
+void Gate::take_tokens(std::vector<NamedToken> named_tokens) {
+    tokens_ = std::move(named_tokens);
+    tokens_.push_back({.token = options_.token});
 }
 
 std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const {
     const std::string host = request.header("Host").value_or("");
     const std::optional<std::string> name = host_name(host);
     // An attacker's page can point a name of its own at our address, but not a number.
-    if (!name || !(is_loopback(*name) || is_address(*name) || is_listed(*name))) {
+    // Nor can it reach a Unix socket.
+    const bool reachable = request.arrival == Arrival::Network;
+    if (reachable && (!name || !(is_loopback(*name) || is_address(*name) || is_listed(*name)))) {
         return make_refusal(403,
                             "the Host header names no host of this server; use localhost or an "
                             "address, or add the name to server.allowed_hosts");

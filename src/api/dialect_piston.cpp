@@ -270,6 +270,9 @@ json::object runtime_schema() {
                           {"runtime", text_schema()}}}};
 }
 
+constexpr std::string_view kExample =
+    R"json({"language": "python", "version": "*", "files": [{"content": "1"}]})json";
+
 }  // namespace
 
 std::string plain_version(std::string_view text) {
@@ -372,7 +375,7 @@ Task<HttpResponse> PistonRoutes::execute(Call call) {
     if (!is_json(call.request)) {
         co_return refuse_as_piston(415, "requests must be of type application/json");
     }
-    const Result<json::object> body = read_json_object(call.request.body);
+    const Result<json::object> body = read_object(call.request.body, kExample);
     if (!body) {
         co_return refuse_as_piston(400, body.error().message);
     }

@@ -160,6 +160,8 @@ json::object response_schema() {
                           {"files", json::object{{"type", "object"}}}}}};
 }
 
+constexpr std::string_view kExample = R"json({"code": "print(1)", "language": "python"})json";
+
 }  // namespace
 
 void SandboxFusionRoutes::add_to(OperationTable& table) {
@@ -192,9 +194,9 @@ void SandboxFusionRoutes::add_to(OperationTable& table) {
 
 Task<HttpResponse> SandboxFusionRoutes::run_code(Call call) {
     if (!is_json(call.request)) {
-        co_return access::make_refusal(415, "send the body with Content-Type: application/json");
+        co_return refuse_media_type();
     }
-    const Result<json::object> body = read_json_object(call.request.body);
+    const Result<json::object> body = read_object(call.request.body, kExample);
     if (!body) {
         co_return refuse_member("body", body.error().message);
     }

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <string>
+#include <optional>
+#include <string_view>
 
 #include "access/http_message.h"
 #include "base/json.h"
@@ -9,10 +10,12 @@
 
 namespace belljar::api {
 
-// "application/json", with or without parameters such as a charset.
+// Whether the body is JSON by its Content-Type, with or without parameters such as a charset.
 [[nodiscard]] bool is_json(const access::HttpRequest& request);
+// 415.
+[[nodiscard]] access::HttpResponse refuse_media_type();
 
-// InvalidArgument if it is no JSON, or no object.
-[[nodiscard]] Result<json::object> read_json_object(const std::string& body);
+// The object that the body is; `example` is for whoever sent something else.
+[[nodiscard]] Result<json::object> read_object(std::string_view body, std::string_view example);
 
 }  // namespace belljar::api

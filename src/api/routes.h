@@ -7,13 +7,13 @@
 
 #include "access/http_message.h"
 #include "api/operation_table.h"
-#include "api/output_routes.h"
+#include "api/repeats.h"
 #include "api/route_group.h"
-#include "api/session_routes.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
 #include "engine/run_feed.h"
+#include "storage/output_store.h"
 
 namespace belljar::api {
 
@@ -42,8 +42,7 @@ class Routes {
     [[nodiscard]] const OperationTable& table() const { return table_; }
 
    private:
-    OutputRoutes outputs_;
-    SessionRoutes sessions_;
+    Repeats repeats_;
     OperationTable table_;
     std::vector<std::unique_ptr<RouteGroup>> groups_;
 };

@@ -8,7 +8,8 @@
 
 namespace belljar::api {
 
-// What the service tells of itself: /health, /ready, /metrics, /openapi.json, /v1/runners.
+// What the service tells of itself: /health, /ready, /metrics, /openapi.json, /v1/runners
+// and /v1/runners/{language}.
 class SystemRoutes final : public RouteGroup {
    public:
     SystemRoutes(engine::Executor& executor, std::function<bool()> is_ready)
@@ -17,11 +18,15 @@ class SystemRoutes final : public RouteGroup {
     void add_to(OperationTable& table) override;
 
    private:
+    void add_description(OperationTable& table);
+    void add_runners(OperationTable& table);
+
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
     [[nodiscard]] access::HttpResponse metrics() const;
     [[nodiscard]] access::HttpResponse description() const;
-    Task<access::HttpResponse> runners();
+    Task<access::HttpResponse> runners(Call call);
+    Task<access::HttpResponse> runner(Call call);
 
     engine::Executor& executor_;
     std::function<bool()> is_ready_;

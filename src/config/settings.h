@@ -29,6 +29,11 @@ struct ServerSettings {
     std::string public_base_url{};
     std::string user{};
     std::vector<std::string> allowed_hosts{};
+    std::string unix_socket{};  // empty: none
+    std::string tls_certificate{};
+    std::string tls_key{};
+    std::vector<std::string> trusted_proxies{};
+    Duration shutdown_time = std::chrono::seconds(10);
 
     bool operator==(const ServerSettings&) const = default;
 };
@@ -55,6 +60,19 @@ struct FileSettings {
     Bytes output_space = gibibytes(1);
 
     bool operator==(const FileSettings&) const = default;
+};
+
+struct StorageSettings {
+    std::uint32_t run_records_keep = 10'000;
+    Duration run_records_age = std::chrono::hours(24 * 30);
+    Bytes principal_space = gibibytes(10);
+    std::uint32_t principal_files = 100'000;
+    std::uint32_t principal_conversations = 1000;
+    Duration conversation_idle{};  // zero: never
+    Duration conversation_age{};   // zero: never
+    Bytes total_space{};           // zero: any
+
+    bool operator==(const StorageSettings&) const = default;
 };
 
 struct ToolSettings {
@@ -89,6 +107,13 @@ struct LimitSettings {
     Duration queue_time = std::chrono::seconds(30);
     std::uint32_t batch_parallel = 0;
     std::uint32_t connections = 1024;
+    std::uint32_t connections_per_address = 0;  // 0: no limit but that above
+    Bytes head = kibibytes(32);
+    std::uint32_t headers = 100;
+    Duration idle_time = std::chrono::seconds(60);
+    Duration head_time = std::chrono::seconds(15);
+    Duration body_time = std::chrono::seconds(60);
+    Bytes body_rate = kibibytes(4);
 
     bool operator==(const LimitSettings&) const = default;
 };
@@ -155,6 +180,7 @@ struct AuditSettings {
 
 struct LogSettings {
     LogLevel level = LogLevel::Info;
+    std::string path{};  // empty: standard error
 
     bool operator==(const LogSettings&) const = default;
 };
@@ -164,6 +190,7 @@ struct Settings {
     ServerSettings server{};
     AuthSettings auth{};
     FileSettings files{};
+    StorageSettings storage{};
     ToolSettings tools{};
     LimitSettings limits{};
     PoolSettings pool{};

@@ -112,6 +112,16 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
     }
+    if (options_.state != nullptr) {
+        state_.emplace(executor, *options_.state);
+        runs_.emplace(
+            executor, *options_.state, *state_,
+            [this](RunRequest request, CancellationPtr cancellation) {
+                return execute(std::move(request), std::move(cancellation), RunWatch{});
+            },
+            log);
+        runs_->set_grade(options_.isolation.grade);
+    }
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
@@ -139,9 +149,17 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                              LiveStreams live) {
     const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
+    std::shared_ptr<KeptRuns::Observation> record;
+    if (runs_) {
+        record = runs_->observe(request, cancellation);
+        live.watch = record->join(std::move(live.watch));
+    }
     Result<RunResult> result =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
     observation->finish(result);
+    if (record) {
+        record->finish(result);
+    }
     if (result) {
         counters_.count(*result);
         log_.info("run", {{"execution_id", result->execution_id},
@@ -157,8 +175,7 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     co_return result;
 }
 
-Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
-                                    LiveStreams live) {
+Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
     const bool in_session = request.session || request.session_id;
     if (in_session && !sessions_) {
         co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
@@ -181,10 +198,30 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     if (trial_ != Trial::NotRequired || !language->usable()) {
         BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
     }
-    runner::ManifestPtr manifest = language->manifest;
-    BJ_CO_TRY_VOID(check_request(*manifest, request));
-    BJ_CO_TRY(RunPlan plan, policy::decide(policy::with_defaults(options_.policy, manifest->limits),
-                                           std::move(request)));
+    Decision decision{.manifest = language->manifest};
+    BJ_CO_TRY_VOID(check_request(*decision.manifest, request));
+    BJ_CO_TRY(decision.plan,
+              policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
+                             std::move(request)));
+    co_return decision;
+}
+
+Task<Result<RunPreview>> Engine::preview(RunRequest request) {
+    BJ_CO_TRY_VOID(co_await await_trial());
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    co_return RunPreview{.language = decision.manifest->language,
+                         .runner = decision.manifest->runner,
+                         .limits = decision.plan.limits,
+                         .capped = std::move(decision.plan.capped),
+                         .isolation = options_.isolation};
+}
+
+Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
+                                    LiveStreams live) {
+    const bool in_session = request.session || request.session_id;
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    runner::ManifestPtr manifest = std::move(decision.manifest);
+    RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
         zygotes_ && zygotes_->ready(*suited)) {
         manifest = std::move(suited);
@@ -201,7 +238,7 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
-    plan.execution_id = make_uuid();
+    plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
         live.watch.on_start({.execution_id = plan.execution_id, .language = manifest->language});
     }
@@ -276,6 +313,16 @@ Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr
 
 Conversations& Engine::conversations() {
     return conversations_ ? *conversations_ : Executor::conversations();
+}
+
+Runs& Engine::runs() { return runs_ ? *runs_ : Executor::runs(); }
+
+State& Engine::state() { return state_ ? *state_ : Executor::state(); }
+
+void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
+    if (state_) {
+        state_->remember(today);
+    }
 }
 
 Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
@@ -430,6 +477,9 @@ Task<Result<void>> Engine::self_test() {
         start_zygotes();
         prepare_usable();
         serve_languages();
+        if (conversations_) {
+            tasks_.spawn("sweep conversations", conversations_->sweep(options_.cleanup));
+        }
     }
     co_return tested;
 }
@@ -469,6 +519,12 @@ void Engine::close() {
     languages_.stop();
     directory_.stop();
     pool_.close();
+    if (runs_) {
+        runs_->close();
+    }
+    if (conversations_) {
+        conversations_->stop_sweeping();
+    }
     if (sessions_) {
         sessions_->close();
     }

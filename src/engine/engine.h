@@ -12,6 +12,8 @@
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
 #include "engine/kept_conversations.h"
+#include "engine/kept_runs.h"
+#include "engine/kept_state.h"
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
@@ -24,6 +26,7 @@
 #include "policy/decision.h"
 #include "runner/runners.h"
 #include "storage/output_store.h"
+#include "storage/state_database.h"
 
 namespace belljar::engine {
 
@@ -43,6 +46,8 @@ class Engine final : public Executor {
         std::optional<Sessions::Bounds> sessions{};            // nothing: there are none
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
+        storage::StateDatabase* state = nullptr;               // the same
+        execution::CleanupOrder cleanup{};                     // of conversations, by itself
         std::size_t batch_parallel = 4;
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
@@ -58,7 +63,12 @@ class Engine final : public Executor {
     // The same for a caller at a terminal, whose own input the program may read.
     Task<Result<execution::RunResult>> execute_live(execution::RunRequest request,
                                                     CancellationPtr cancellation, LiveStreams live);
+    Task<Result<RunPreview>> preview(execution::RunRequest request) override;
     [[nodiscard]] Conversations& conversations() override;
+    [[nodiscard]] Runs& runs() override;
+    [[nodiscard]] State& state() override;
+    // What an earlier server counted today; before the first run.
+    void remember_usage(const std::vector<execution::DailyUsage>& today);
     [[nodiscard]] SandboxInfo info() const override;
     Task<SandboxInfo> survey() override;
 
@@ -99,6 +109,12 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
                                                  std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
+    // What the request comes to before it waits for a place.
+    struct Decision {
+        runner::ManifestPtr manifest{};
+        execution::RunPlan plan{};
+    };
+    Task<Result<Decision>> decide(execution::RunRequest request);
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
@@ -132,6 +148,8 @@ class Engine final : public Executor {
     std::optional<Zygotes> zygotes_;
     std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;
+    std::optional<KeptState> state_;
+    std::optional<KeptRuns> runs_;
     RunnerDirectory directory_;
     Languages languages_;
     bool loaded_ = false;

@@ -180,7 +180,7 @@ Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
 
 KeptConversations::KeptConversations(const asio::any_io_executor& executor,
                                      const storage::ConversationStore& store, const Log& log)
-    : executor_(executor), store_(store), log_(log), threads_(kThreads) {}
+    : executor_(executor), store_(store), log_(log), threads_(kThreads), sweep_later_(executor) {}
 
 Task<Result<std::vector<ConversationView>>> KeptConversations::list_conversations(
     std::string principal) {
@@ -261,7 +261,11 @@ Task<Result<StayPtr>> KeptConversations::enter(FileName of, TimePoint deadline,
     BJ_CO_TRY_VOID(storage::check_conversation_id(of.conversation_id));
     BJ_CO_TRY_VOID(co_await queue(key, deadline, cancellation));
     Result<storage::ConversationDirectory> directory =
-        co_await threads_.run([this, of] { return store_.make_conversation(of); });
+        co_await threads_.run([this, of]() -> Result<storage::ConversationDirectory> {
+            BJ_TRY(storage::ConversationDirectory made, store_.make_conversation(of));
+            made.touch();
+            return made;
+        });
     if (!directory) {
         leave(key);
         co_return fail(directory.error());

@@ -76,7 +76,29 @@ class KeptConversations final : public Conversations {
     Task<Result<void>> delete_file(execution::FileName name) override;
     Task<Result<void>> delete_conversation(std::string principal,
                                            std::string conversation_id) override;
+    Task<Result<MadeConversation>> create_conversation(std::string principal,
+                                                       std::string conversation_id) override;
+    Task<Result<execution::ConversationView>> find_conversation(
+        std::string principal, std::string conversation_id) override;
+    Task<Result<execution::ConversationPage>> page_conversations(
+        std::optional<std::string> principal, execution::PageQuery page) override;
+    Task<Result<execution::StorageUsage>> usage(std::string principal,
+                                                std::string conversation_id) override;
+    Task<Result<execution::FilePage>> page_files(execution::FileQuery query) override;
+    Task<Result<OpenFile>> open_file(execution::FileName name, execution::Digest digest) override;
+    Task<Result<storage::StagedFile>> stage_file(execution::FileName name) override;
+    Task<Result<PutFile>> put_file(FilePut put) override;
+    Task<Result<void>> make_directory(execution::FileName name) override;
+    Task<Result<execution::FileView>> move_file(execution::FileMove move) override;
+    Task<Result<std::uint64_t>> delete_tree(execution::FileName name,
+                                            execution::FileCondition condition) override;
+    Task<Result<execution::CleanupReport>> cleanup(execution::CleanupOrder order) override;
     [[nodiscard]] Watch watch(Watcher watcher) override;
+
+    // Takes away what a crash has left, and then every now and then what the order says, until
+    // stop_sweeping().
+    Task<void> sweep(execution::CleanupOrder order);
+    void stop_sweeping();
 
     // For a run: one after the other, in the order of their coming. Makes the conversation.
     Task<Result<StayPtr>> enter(execution::FileName of, TimePoint deadline,
@@ -101,6 +123,8 @@ class KeptConversations final : public Conversations {
     std::map<Key, Lane> lanes_;
     std::vector<std::weak_ptr<Watcher>> watchers_;
     FileThreads threads_;
+    asio::steady_timer sweep_later_;
+    bool sweeping_ = true;
 };
 
 }  // namespace belljar::engine

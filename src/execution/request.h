@@ -38,6 +38,10 @@ struct RunRequest {
     std::optional<std::string> conversation_id{};
     OutputForm output_form = OutputForm::Compact;
     bool debug = false;  // the result tells where the time went
+    // Given before by whoever lets it run in the background; empty: it is given with its place.
+    std::string execution_id{};
+    std::optional<std::string> label{};  // whom the caller says it is for; only recorded
+    std::optional<std::string> trace{};  // id of the caller's trace; only recorded
 };
 
 }  // namespace belljar::execution

@@ -131,7 +131,7 @@ ToolDefinition define(const Description& description, json::object input, json::
 
 json::object run_input(const engine::SandboxInfo& info) {
     json::object input = schema_from(kRunInput);
-    describe(input, "language", fmt::format("One of: {}.", language_names(info)));
+    describe_member(input, "language", fmt::format("One of: {}.", language_names(info)));
     return input;
 }
 

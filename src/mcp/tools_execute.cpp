@@ -91,9 +91,9 @@ json::object batch_input_schema(const engine::SandboxInfo& info) {
     json::object& properties = input.at("properties").as_object();
     properties.at("runs").as_object()["maxItems"] = engine::kLongestBatch;
     properties.at("parallel").as_object()["maximum"] = engine::kLongestBatch;
-    describe(input, "parallel",
-             fmt::format("Programs at once; at most {} are, whatever is asked for.",
-                         info.batch_parallel));
+    describe_member(input, "parallel",
+                    fmt::format("Programs at once; at most {} are, whatever is asked for.",
+                                info.batch_parallel));
     return input;
 }
 

@@ -21,6 +21,13 @@ class HttpRouter {
     // one.
     [[nodiscard]] std::optional<access::HttpResponse> check(
         const access::HttpRequest& request) const;
+    // How much body is read; see access::BodyPlan.
+    [[nodiscard]] static std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request) {
+        return api::Routes::body_plan(request);
+    }
+    // For callers that come from now on.
+    [[nodiscard]] access::Gate& gate() { return gate_; }
     // Checks and answers. Never fails: what is wrong is said in the response.
     Task<access::HttpResponse> answer(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);

@@ -11,8 +11,8 @@ packages_of() {
     case $1 in
         build)
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
-                "libtomlplusplus-dev libgtest-dev libssl-dev libcjose-dev python3 libpython3-dev" \
-                "curl $(node_packages)"
+                "libtomlplusplus-dev libgtest-dev libssl-dev libcjose-dev python3" \
+                "libpython3-dev libsqlite3-dev curl $(node_packages)"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest python3-venv procps iproute2 runc" \
@@ -30,7 +30,7 @@ packages_of() {
             [[ $(system_name) == "debian 12" ]] || echo python3-scipy
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
-        bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
+        bench) echo "bubblewrap runc crun golang-github-containers-common nginx" ;;
         # An engine that is already there is not replaced.
         bench-full) command -v dockerd >/dev/null || echo "docker.io" ;;
     esac
