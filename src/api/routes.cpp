@@ -4,6 +4,9 @@
 #include "access/gate.h"
 #include "api/conversation_routes.h"
 #include "api/described_routes.h"
+#include "api/dialect_piston.h"
+#include "api/dialect_routes.h"
+#include "api/dialect_sandbox_fusion.h"
 #include "api/docs_routes.h"
 #include "api/output_routes.h"
 #include "api/record_routes.h"
@@ -30,6 +33,9 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     add(std::make_unique<OutputRoutes>(outputs));
     add(std::make_unique<SessionRoutes>(executor));
     add(std::make_unique<ConversationRoutes>(executor));
+    add(std::make_unique<DialectRoutes>(executor));
+    add(std::make_unique<PistonRoutes>(executor));
+    add(std::make_unique<SandboxFusionRoutes>(executor));
 }
 
 void Routes::add(std::unique_ptr<RouteGroup> group) {

@@ -174,6 +174,24 @@ constexpr std::string_view kAboutCreate =
     "once; the run goes on without its caller, `GET /v1/runs/{run_id}` tells of it and "
     "`POST /v1/runs/{run_id}/cancel` ends it.";
 
+json::object either(json::object one, json::object other) {
+    return {{"anyOf", json::array{std::move(one), std::move(other)}}};
+}
+
+json::object tool_call_schema() {
+    return object_schema({{"tool", {{"type", "string"}}},
+                          {"arguments", {{"type", "object"}}},
+                          {"user", {{"type", "string"}}}},
+                         {"tool"});
+}
+
+json::object tool_answer_schema() {
+    return object_schema({{"success", {{"type", "boolean"}}},
+                          {"output", {{"type", "string"}}},
+                          {"tool", {{"type", "string"}}}},
+                         {"success", "output", "tool"});
+}
+
 }  // namespace
 
 void RunRoutes::add_to(OperationTable& table) {
@@ -208,10 +226,14 @@ void RunRoutes::add_create(OperationTable& table) {
                .method = "POST",
                .path = "/execute",
                .tag = "compatibility",
-               .summary = "Runs a program in a jar of its own",
+               .summary = "Runs a program in a jar of its own, or calls a tool",
+               .description = "With `code` it runs a program; with `tool` it calls one, which may "
+                              "take other rights.",
                .rights = {Right::RunExec},
-               .bodies = {{.schema = reference("RunArguments")}},
-               .answers = {answer_in("RunResult", "What became of it.")},
+               .bodies = {{.schema = either(reference("RunArguments"), tool_call_schema())}},
+               .answers = {{.description = "What became of it.",
+                            .content = {{.schema = either(reference("RunResult"),
+                                                          tool_answer_schema())}}}},
                .handler = [this](Call call) { return execute(std::move(call)); }});
 }
 

@@ -27,6 +27,11 @@ bool is_probe(std::string_view operation) {
     return operation == "getHealth" || operation == "getReadiness" || operation == "getMetrics";
 }
 
+bool is_installation(const HttpRequest& request) {
+    return request.method == "POST" &&
+           (request.path == "/pip_install" || request.path == "/pip/install");
+}
+
 }  // namespace
 
 access::Gate::Door HttpRouter::door_of(const HttpRequest& request) const {
@@ -155,6 +160,16 @@ Task<HttpResponse> HttpRouter::route(HttpRequest request, engine::CancellationPt
     }
     if (request.path == "/mcp/messages" && request.method == "POST") {
         co_return mcp_.handle_sse_message(std::move(request));
+    }
+    if (request.path == "/execute" && mcp::ToolDoor::names_tool(request)) {
+        HttpResponse response =
+            co_await mcp_.tool_door().call_tool(std::move(request), std::move(cancellation));
+        co_return response;
+    }
+    if (is_installation(request)) {
+        HttpResponse response =
+            co_await mcp_.tool_door().install_package(std::move(request), std::move(cancellation));
+        co_return response;
     }
     HttpResponse response = co_await routes_.handle(std::move(request), std::move(cancellation));
     co_return response;
