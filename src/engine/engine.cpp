@@ -138,6 +138,9 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
                               .outputs = options_.outputs,
                               .record = options_.session_register},
             log);
+        if (conversations_) {
+            conversations_->spare([this] { return sessions_->conversations(); });
+        }
     }
 }
 

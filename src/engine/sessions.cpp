@@ -613,6 +613,17 @@ std::vector<SessionView> Sessions::list_all() const {
     return views;
 }
 
+std::vector<execution::FileName> Sessions::conversations() const {
+    std::vector<execution::FileName> names;
+    for (const auto& [id, session] : sessions_) {
+        if (session->conversation) {
+            names.push_back(
+                {.principal = session->principal, .conversation_id = *session->conversation});
+        }
+    }
+    return names;
+}
+
 void Sessions::close() {
     closing_ = true;
     tasks_.close();

@@ -74,6 +74,8 @@ class Sessions {
     Task<Result<execution::SessionView>> obey(execution::SessionOrder wanted);
     [[nodiscard]] std::vector<execution::SessionView> list(const std::string& principal) const;
     [[nodiscard]] std::vector<execution::SessionView> list_all() const;
+    // Whose files a session has.
+    [[nodiscard]] std::vector<execution::FileName> conversations() const;
     // Ends all; their jars end with the link to the warden.
     void close();
 
