@@ -1,59 +1,51 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "access/http_message.h"
+#include "api/operation_table.h"
 #include "api/output_routes.h"
+#include "api/route_group.h"
 #include "api/session_routes.h"
-#include "api/watch_route.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
+#include "engine/run_feed.h"
 
 namespace belljar::api {
 
-// The REST surface. Borrows the executor; used on the I/O thread only.
+// The HTTP surface besides MCP: finds the operation that a request asks for, checks that the caller
+// may ask for it, and lets it answer. Used on the I/O thread only.
 class Routes {
    public:
     // `is_ready` says whether work is accepted; `outputs` and `feed` outlive this, if there are
     // any.
     Routes(engine::Executor& executor, std::function<bool()> is_ready,
-           const storage::OutputStore* outputs = nullptr, engine::RunFeed* feed = nullptr)
-        : executor_(executor),
-          is_ready_(std::move(is_ready)),
-          outputs_(outputs),
-          sessions_(executor),
-          watch_(feed) {}
+           const storage::OutputStore* outputs = nullptr, engine::RunFeed* feed = nullptr);
 
-    // Whether this path is answered without a token.
-    [[nodiscard]] static bool is_public(const access::HttpRequest& request);
+    // Before the first request.
+    void add(std::unique_ptr<RouteGroup> group);
+
+    // Whether this is answered without a token.
+    [[nodiscard]] bool is_public(const access::HttpRequest& request) const;
     // How much body is read for a request whose head is known, and where it goes. Nothing: the
     // usual limit, in memory.
-    [[nodiscard]] static std::optional<access::BodyPlan> body_plan(
-        const access::HttpRequest& request);
+    [[nodiscard]] std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request) const;
 
     Task<access::HttpResponse> handle(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);
 
-   private:
-    Task<access::HttpResponse> execute(access::HttpRequest request,
-                                       engine::CancellationPtr cancellation);
-    Task<access::HttpResponse> execute_batch(access::HttpRequest request,
-                                             engine::CancellationPtr cancellation);
-    Task<access::HttpResponse> stream_run(execution::RunRequest run,
-                                          engine::CancellationPtr cancellation,
-                                          access::ResponseStreamPtr stream);
-    Task<access::HttpResponse> runners();
-    [[nodiscard]] access::HttpResponse health() const;
-    [[nodiscard]] access::HttpResponse ready() const;
-    [[nodiscard]] access::HttpResponse metrics() const;
+    [[nodiscard]] const OperationTable& table() const { return table_; }
 
-    engine::Executor& executor_;
-    std::function<bool()> is_ready_;
+   private:
     OutputRoutes outputs_;
     SessionRoutes sessions_;
-    WatchRoute watch_;
+    OperationTable table_;
+    std::vector<std::unique_ptr<RouteGroup>> groups_;
 };
 
 }  // namespace belljar::api

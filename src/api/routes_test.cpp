@@ -124,12 +124,12 @@ TEST_F(RoutesTest, MetricsAreTextForPrometheus) {
 }
 
 TEST_F(RoutesTest, OnlyHealthAndReadyArePublic) {
-    EXPECT_TRUE(Routes::is_public({.path = "/health"}));
-    EXPECT_TRUE(Routes::is_public({.path = "/ready"}));
+    EXPECT_TRUE(routes.is_public({.path = "/health"}));
+    EXPECT_TRUE(routes.is_public({.path = "/ready"}));
     for (const std::string& path :
          {"/execute", "/", "", "/health/", "/Health", "/health/../execute", "//health", "/ready/x",
           "/mcp", "/health%2f", "/metrics"}) {
-        EXPECT_FALSE(Routes::is_public({.path = path})) << path;
+        EXPECT_FALSE(routes.is_public({.path = path})) << path;
     }
 }
 

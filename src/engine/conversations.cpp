@@ -1,6 +1,6 @@
 #include "engine/conversations.h"
 
-#include "base/ascii.h"
+#include "base/percent.h"
 
 namespace belljar::engine {
 namespace {
@@ -10,50 +10,6 @@ constexpr std::string_view kMiddle = "/files/";
 
 std::unexpected<Error> nothing_kept() {
     return fail(ErrorCode::Unsupported, "files that outlive a run are not kept here");
-}
-
-std::string percent_encoded(std::string_view text, std::string_view also_plain) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    constexpr std::string_view kPlain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    std::string encoded;
-    for (const char letter : text) {
-        if (kPlain.contains(letter) || also_plain.contains(letter)) {
-            encoded += letter;
-            continue;
-        }
-        const auto byte = static_cast<unsigned char>(letter);
-        encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    }
-    return encoded;
-}
-
-std::optional<unsigned> digit_value(char letter) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const std::size_t value = kDigits.find(to_lower(letter));
-    return value == std::string_view::npos ? std::nullopt
-                                           : std::optional(static_cast<unsigned>(value));
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-    std::string decoded;
-    for (std::size_t index = 0; index < text.size(); ++index) {
-        if (text[index] != '%') {
-            decoded += text[index];
-            continue;
-        }
-        if (text.size() - index < 3) {
-            return std::nullopt;
-        }
-        const std::optional<unsigned> high = digit_value(text[index + 1]);
-        const std::optional<unsigned> low = digit_value(text[index + 2]);
-        if (!high || !low) {
-            return std::nullopt;
-        }
-        decoded += static_cast<char>(*high << 4U | *low);
-        index += 2;
-    }
-    return decoded;
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ bool is_endpoint(const HttpRequest& request) {
     return request.path == "/mcp" || request.path == "/mcp/v1" || (request.path == "/" && posted);
 }
 
-access::Gate::Door door_of(const HttpRequest& request) {
-    return api::Routes::is_public(request) ? access::Gate::Door::Open : access::Gate::Door::Guarded;
-}
-
 }  // namespace
+
+access::Gate::Door HttpRouter::door_of(const HttpRequest& request) const {
+    return routes_.is_public(request) ? access::Gate::Door::Open : access::Gate::Door::Guarded;
+}
 
 std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) const {
     return gate_.check(request, door_of(request));

@@ -33,6 +33,7 @@ class HttpRouter {
                                       engine::CancellationPtr cancellation);
 
    private:
+    [[nodiscard]] access::Gate::Door door_of(const access::HttpRequest& request) const;
     Task<access::HttpResponse> route(access::HttpRequest request,
                                      engine::CancellationPtr cancellation);
 
