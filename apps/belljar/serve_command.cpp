@@ -125,7 +125,8 @@ struct Service {
                   return router.answer(std::move(request), std::move(cancellation));
               },
               {.precheck = [this](const access::HttpRequest& request) { return check(request); },
-               .body_of = transport::HttpRouter::body_plan,
+               .body_of =
+                   [this](const access::HttpRequest& request) { return router.body_plan(request); },
                .spool = &parts.spool.fd()},
               runtime.log()) {
         http.change([&settings](auto& options) { set_options(options, settings); });
@@ -133,7 +134,7 @@ struct Service {
 
     // What comes on connections that are still open while the server finishes.
     std::optional<access::HttpResponse> check(const access::HttpRequest& request) {
-        if (http.is_draining() && !api::Routes::is_public(request)) {
+        if (http.is_draining() && !routes.is_public(request)) {
             access::HttpResponse refusal = access::make_refusal(503, "the server is stopping");
             refusal.headers.emplace_back("Retry-After", "1");
             return refusal;

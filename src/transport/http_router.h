@@ -22,9 +22,9 @@ class HttpRouter {
     [[nodiscard]] std::optional<access::HttpResponse> check(
         const access::HttpRequest& request) const;
     // How much body is read; see access::BodyPlan.
-    [[nodiscard]] static std::optional<access::BodyPlan> body_plan(
-        const access::HttpRequest& request) {
-        return api::Routes::body_plan(request);
+    [[nodiscard]] std::optional<access::BodyPlan> body_plan(
+        const access::HttpRequest& request) const {
+        return routes_.body_plan(request);
     }
     // For callers that come from now on.
     [[nodiscard]] access::Gate& gate() { return gate_; }
