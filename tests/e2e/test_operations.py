@@ -220,6 +220,14 @@ def test_silent_connections_are_closed(operated):
     reload(operated)
 
 
+def test_handshakes_run_out_of_time(operated):
+    reload(operated, limits={"head_time": "300ms"})
+    with operated.connect() as connection:
+        connection.sendall(b"\x16\x03\x01")
+        assert connection.recv(1) == b""
+    reload(operated)
+
+
 def test_bad_configuration_changes_nothing(operated):
     (operated.place / "belljar.toml").write_text("[limits]\nbody = 'much'\n[log]\nlevel='debug'\n")
     operated.process.send_signal(signal.SIGHUP)
