@@ -195,6 +195,12 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
     }
 }
 
+void warn_of_fixtures(Fixtures fixtures, const Log& log) {
+    if (fixtures == Fixtures::Present) {
+        log.warning("tools for tests of the MCP protocol are offered (--conformance)");
+    }
+}
+
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
     if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
         return fail(ErrorCode::Denied,
@@ -206,9 +212,7 @@ Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures)
 
 Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     const config::Settings& settings = loaded.settings;
-    // Before there are children, for whom neither is meant.
-    BJ_TRY(std::vector<Fd> passed_sockets, transport::take_passed_sockets());
-    ServiceManager manager = ServiceManager::find();
+    BJ_TRY(Inheritance inherited, Inheritance::take());
     BJ_TRY_VOID(check_fixtures(settings, fixtures));
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
@@ -239,12 +243,10 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .state = state->database(),
                             .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
-    if (fixtures == Fixtures::Present) {
-        runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
-    }
+    warn_of_fixtures(fixtures, runtime->log());
     BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,
-                                                std::move(passed_sockets), runtime->log()));
-    Operations operations(loaded, std::move(manager), *runtime);
+                                                std::move(inherited.sockets), runtime->log()));
+    Operations operations(loaded, std::move(inherited.manager), *runtime);
     BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(TokenText token, choose_token(settings, directory));
@@ -259,9 +261,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
         BJ_TRY_VOID(state->database()->give_to(account.user, account.group));
-        BJ_TRY_VOID(spool.give_to(account));
-        BJ_TRY_VOID(listeners.give_to(account));
-        BJ_TRY_VOID(operations.give_to(account));
+        BJ_TRY_VOID(operations.give_to(account, spool, listeners));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const ServerState::Use in_use(*state);  // ends before the runtime does
