@@ -18,6 +18,7 @@ def small(session_place):
     """A server that gives each caller a megabyte."""
     started = Server(session_place / "small",
                      env=environment(BELLJAR_STORAGE_PRINCIPAL_SPACE=str(SPACE)))
+    started.settle()
     yield started
     assert started.stop() == 0
 
