@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "config/load.h"
+#include "execution/principal_limits.h"
 #include "mcp/fixtures.h"
 
 namespace belljar::apps {
@@ -52,7 +53,20 @@ struct TokenOptions {
     std::string name{};
     std::vector<std::string> roles{};
     std::string expires = "never";
+    execution::PrincipalLimits limits{};
+    std::string storage{};  // of those, as it was written
     Source source = Source::Random;
+    OutputForm form = OutputForm::Text;
+};
+
+struct ConversationOptions {
+    enum class Deed { List, Usage, Delete, Cleanup };
+
+    Deed deed = Deed::List;
+    std::string principal{};  // "-": the one without a name
+    std::string conversation_id{};
+    std::string idle{};  // instead of storage.conversation_idle
+    bool dry_run = false;
     OutputForm form = OutputForm::Text;
 };
 
@@ -64,6 +78,7 @@ int speak_mcp(const config::Loaded& loaded, Fixtures fixtures);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
 int manage_tokens(const config::Loaded& loaded, const TokenOptions& options);
+int manage_conversations(const config::Loaded& loaded, const ConversationOptions& options);
 int attack(const config::Loaded& loaded, const AttackOptions& options);
 
 // "belljar: message", one per line of the error.

@@ -5,7 +5,25 @@
 namespace belljar::apps {
 
 storage::ConversationStore::Bounds conversation_bounds(const config::Settings& settings) {
-    return {.each = {.space = settings.limits.workspace}};
+    return {.each = {.space = settings.limits.workspace,
+                     .principal_space = settings.storage.principal_space,
+                     .principal_entries = settings.storage.principal_files},
+            .conversations = settings.storage.principal_conversations};
+}
+
+execution::CleanupOrder cleanup_order(const config::StorageSettings& settings) {
+    const auto seconds = [](Duration time) -> std::optional<std::chrono::seconds> {
+        return time > Duration{}
+                   ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(time))
+                   : std::nullopt;
+    };
+    execution::CleanupOrder order{.mode = execution::CleanupOrder::Mode::Remove,
+                                  .idle = seconds(settings.conversation_idle),
+                                  .age = seconds(settings.conversation_age)};
+    if (settings.total_space.count > 0) {
+        order.total_bytes = settings.total_space.count;
+    }
+    return order;
 }
 
 Result<LocalConversations> LocalConversations::open(const config::Settings& settings) {

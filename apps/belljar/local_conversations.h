@@ -16,6 +16,9 @@ namespace belljar::apps {
 [[nodiscard]] storage::ConversationStore::Bounds conversation_bounds(
     const config::Settings& settings);
 
+// What a server removes by itself.
+[[nodiscard]] execution::CleanupOrder cleanup_order(const config::StorageSettings& settings);
+
 // The conversations of the one local user, below mcp/ in the data directory: `belljar mcp` and
 // `belljar run` share them, several at a time. `belljar serve` has its own.
 class LocalConversations {

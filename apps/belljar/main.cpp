@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "admin_command.h"
 #include "base/fd.h"
 #include "commands.h"
 #include "config/load.h"
@@ -17,6 +18,7 @@
 namespace {
 
 using belljar::apps::AttackOptions;
+using belljar::apps::ConversationOptions;
 using belljar::apps::Fixtures;
 using belljar::apps::OutputForm;
 using belljar::apps::RunOptions;
@@ -37,6 +39,8 @@ struct CommandLine {
     std::string run_conversation;
     AttackOptions attack;
     TokenOptions token;
+    belljar::apps::AdminOptions admin;
+    ConversationOptions conversations;
     bool token_from_input = false;
     bool conformance = false;
     bool list_attacks = false;
@@ -173,6 +177,13 @@ void add_token(CLI::App& app, CommandLine& line) {
                        "admin, operator, user (default), auditor, or the name of a tool set; "
                        "may be repeated");
     create->add_option("--expires", line.token.expires, "Such as 30d or 12h; never (default)");
+    create->add_option("--requests-per-minute", line.token.limits.requests_per_minute,
+                       "0: no limit; without the option that of everybody, here and below");
+    create->add_option("--concurrent-runs", line.token.limits.concurrent_runs, "Runs at once");
+    create->add_option("--runs-per-day", line.token.limits.runs_per_day, "A day is one of UTC");
+    create->add_option("--cpu-seconds-per-day", line.token.limits.cpu_seconds_per_day,
+                       "Of all its runs");
+    create->add_option("--storage", line.token.storage, "Files it may keep, such as 500m");
     create->add_flag("--token-stdin", line.token_from_input,
                      "Take the token from standard input: at least 32 characters");
     create->add_flag("--json", line.json, "For programs");
@@ -198,6 +209,44 @@ int manage_tokens(const CLI::App& app, const belljar::config::Loaded& loaded, Co
         line.token.roles = {"user"};
     }
     return belljar::apps::manage_tokens(loaded, line.token);
+}
+
+void add_conversations(CLI::App& app, CommandLine& line) {
+    CLI::App* conversations =
+        app.add_subcommand("conversations", "Look after the files that a server keeps");
+    conversations->require_subcommand(1);
+    conversations->add_option("--data-dir", line.data_directory,
+                              "The one of the server (/var/lib/belljar)");
+    CLI::App* list = conversations->add_subcommand("list", "All of them, with size and last use");
+    CLI::App* usage = conversations->add_subcommand("usage", "What each caller has and may have");
+    CLI::App* remove = conversations->add_subcommand("delete", "Remove one with all its files");
+    remove->add_option("PRINCIPAL", line.conversations.principal, "As in the list")->required();
+    remove->add_option("CONVERSATION", line.conversations.conversation_id, "As in the list")
+        ->required();
+    CLI::App* cleanup =
+        conversations->add_subcommand("cleanup", "Remove what the configuration says should go");
+    cleanup->add_flag("--dry-run", line.conversations.dry_run, "Only say what would go, and why");
+    cleanup->add_option("--idle", line.conversations.idle,
+                        "Not used for so long, such as 720h (storage.conversation_idle)");
+    for (CLI::App* command : {list, usage, cleanup}) {
+        command->add_flag("--json", line.json, "For programs");
+    }
+    for (CLI::App* command : {list, usage, remove, cleanup}) {
+        command->fallthrough();
+    }
+    conversations->footer("Works beside a running server. One that is in use stays.");
+}
+
+int manage_conversations(const CLI::App& app, const belljar::config::Loaded& loaded,
+                         CommandLine& line) {
+    using Deed = ConversationOptions::Deed;
+    const CLI::App* chosen = app.get_subcommand("conversations");
+    line.conversations.deed = chosen->got_subcommand("usage")     ? Deed::Usage
+                              : chosen->got_subcommand("delete")  ? Deed::Delete
+                              : chosen->got_subcommand("cleanup") ? Deed::Cleanup
+                                                                  : Deed::List;
+    line.conversations.form = line.json ? OutputForm::Json : OutputForm::Text;
+    return belljar::apps::manage_conversations(loaded, line.conversations);
 }
 
 void add_others(CLI::App& app, CommandLine& line) {
@@ -245,6 +294,12 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("token")) {
         return manage_tokens(app, *loaded, line);
     }
+    if (app.got_subcommand("admin")) {
+        return belljar::apps::administer(app, *loaded, line.admin);
+    }
+    if (app.got_subcommand("conversations")) {
+        return manage_conversations(app, *loaded, line);
+    }
     if (app.got_subcommand("attack")) {
         line.attack.form = form;
         line.attack.modes =
@@ -282,6 +337,8 @@ int main(int argument_count, char** arguments) {
     add_run(app, line);
     add_attack(app, line);
     add_token(app, line);
+    belljar::apps::add_admin(app, line.admin, line.data_directory);
+    add_conversations(app, line);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

@@ -99,6 +99,22 @@ std::size_t batch_parallel(const config::LimitSettings& limits) {
                : kForEachCore * std::max(std::thread::hardware_concurrency(), 1U);
 }
 
+engine::Admission::Share share_of_several(const config::LimitSettings& limits) {
+    const engine::Admission::Bounds bounds = engine::bounds_from(limits, engine::Callers::Several);
+    return {.running = bounds.running_each, .waiting = bounds.waiting_each};
+}
+
+execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
+                                        const config::StorageSettings& storage) {
+    return {.requests_per_minute = limits.requests_per_minute,
+            .concurrent_runs = limits.concurrent_runs_per_principal,
+            .runs_per_day = limits.runs_per_day,
+            .cpu_seconds_per_day = limits.cpu_seconds_per_day,
+            .storage_bytes = storage.principal_space.count};
+}
+
+constexpr std::size_t kLinesKept = 500;  // of the log
+
 }  // namespace
 
 engine::JarPool::Bounds pool_bounds(const config::PoolSettings& settings) {
@@ -153,7 +169,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
                  runner::Runners runners, ServiceParts parts)
     : settings_(settings),
-      log_("server", level),
+      log_("server", level, std::make_shared<LogTail>(kLinesKept)),
       io_(1),
       tasks_(io_.get_executor(), log_),
       signals_(io_),
@@ -174,7 +190,12 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
+                                  .url_signer = parts.url_signer,
+                                  .state = parts.state,
+                                  .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
+                                  .share = share_of_several(settings.limits),
+                                  .allowance = allowance_of(settings.limits, settings.storage),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
           log_)) {}

@@ -27,6 +27,9 @@ struct ServiceParts {
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
+    const storage::UrlSigner* url_signer = nullptr;
+    storage::StateDatabase* state = nullptr;
+    execution::CleanupOrder cleanup{};
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(

@@ -8,15 +8,18 @@
 
 #include "access/gate.h"
 #include "access/token_store.h"
+#include "administration.h"
 #include "api/routes.h"
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
+#include "file_service.h"
 #include "listeners.h"
 #include "local_conversations.h"
 #include "mcp/server.h"
 #include "operations.h"
 #include "runtime.h"
+#include "server_state.h"
 #include "storage/data_directory.h"
 #include "storage/output_store.h"
 #include "transport/http_router.h"
@@ -104,6 +107,7 @@ struct Service {
     struct Parts {
         access::Gate gate;
         const storage::OutputStore& outputs;
+        transport::HttpRouter::Watch watch;
         const Spool& spool;
     };
 
@@ -117,8 +121,8 @@ struct Service {
           routes(
               runtime.engine(),
               [this, &runtime] { return runtime.engine().ready() && !http.is_draining(); },
-              &parts.outputs, &runtime.engine().feed()),
-          router(std::move(parts.gate), mcp, routes),
+              &parts.outputs, &runtime.engine().feed(), parts.watch.counters),
+          router(std::move(parts.gate), mcp, routes, parts.watch),
           http(
               runtime.io().get_executor(),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -174,8 +178,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 6> kUnusedSections{
-        "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
+                                                              "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -222,6 +226,8 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
     BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
            storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
+    BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
+    BJ_TRY(const std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = outputs.get(),
@@ -232,7 +238,10 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
                             .session_register = sessions.get(),
-                            .conversations = conversations.get()}));
+                            .conversations = conversations.get(),
+                            .url_signer = signer.get(),
+                            .state = state->database(),
+                            .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
     warn_of_fixtures(fixtures, runtime->log());
     BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,
@@ -251,9 +260,12 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        BJ_TRY_VOID(state->database()->give_to(account.user, account.group));
         BJ_TRY_VOID(operations.give_to(account, spool, listeners));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
+    const ServerState::Use in_use(*state);  // ends before the runtime does
+    BJ_TRY_VOID(state->start(runtime->engine()));
     const std::string url = base_url(settings, listeners);
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,
@@ -263,7 +275,12 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     access::Gate gate(authorization->gate_options({.token = token.token,
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
-    Service service(*runtime, settings, fixtures, {std::move(gate), *outputs, spool});
+    runtime->engine().ask(*authorization);
+    Administration administration(*runtime, operations.reload(), token_folder, token.token);
+    Service service(*runtime, settings, fixtures,
+                    {std::move(gate), *outputs, administration.watch(), spool});
+    administration.attach(service.http, service.routes, *conversations);
+    add_file_routes(service.routes, runtime->engine(), settings, {*signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
     return runtime->run(

@@ -27,6 +27,10 @@ std::string_view name_of(ErrorCode code) {
             return "unsupported";
         case ErrorCode::Conflict:
             return "conflict";
+        case ErrorCode::Precondition:
+            return "precondition_failed";
+        case ErrorCode::StorageFull:
+            return "storage_full";
         case ErrorCode::Cancelled:
             return "cancelled";
         case ErrorCode::SystemCall:

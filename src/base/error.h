@@ -20,6 +20,8 @@ enum class ErrorCode {
     Unavailable,      // a part we need is gone or shutting down
     Unsupported,      // understood, but this installation cannot do it
     Conflict,         // somebody else holds the resource
+    Precondition,     // it is not (any more) what the caller took it for
+    StorageFull,      // no room on the server's disk
     Cancelled,        // the caller went away
     SystemCall,       // the kernel refused; sys_errno says why
     Internal,         // a state that should not occur

@@ -58,8 +58,25 @@ struct FileSettings {
     std::string workspace_path{};
     std::uint32_t output_keep = 256;
     Bytes output_space = gibibytes(1);
+    Duration url_lifetime = std::chrono::hours(1);  // zero: for ever
+    Duration url_max_lifetime = std::chrono::hours(7 * 24);
+    Switch legacy_urls = Switch::Off;
+    Bytes upload = gibibytes(1);
 
     bool operator==(const FileSettings&) const = default;
+};
+
+struct StorageSettings {
+    std::uint32_t run_records_keep = 10'000;
+    Duration run_records_age = std::chrono::hours(24 * 30);
+    Bytes principal_space = gibibytes(10);
+    std::uint32_t principal_files = 100'000;
+    std::uint32_t principal_conversations = 1000;
+    Duration conversation_idle{};  // zero: never
+    Duration conversation_age{};   // zero: never
+    Bytes total_space{};           // zero: any
+
+    bool operator==(const StorageSettings&) const = default;
 };
 
 struct ToolSettings {
@@ -101,6 +118,13 @@ struct LimitSettings {
     Duration head_time = std::chrono::seconds(15);
     Duration body_time = std::chrono::seconds(60);
     Bytes body_rate = kibibytes(4);
+    std::uint32_t requests_per_minute = 0;  // 0: as many as come, here and below
+    std::uint32_t request_burst = 0;        // 0: a minute's worth
+    std::uint32_t global_requests_per_minute = 0;
+    std::uint32_t global_request_burst = 0;
+    std::uint32_t unknown_requests_per_minute = 3000;
+    std::uint32_t runs_per_day = 0;
+    std::uint32_t cpu_seconds_per_day = 0;
 
     bool operator==(const LimitSettings&) const = default;
 };
@@ -177,6 +201,7 @@ struct Settings {
     ServerSettings server{};
     AuthSettings auth{};
     FileSettings files{};
+    StorageSettings storage{};
     ToolSettings tools{};
     LimitSettings limits{};
     PoolSettings pool{};

@@ -48,6 +48,64 @@ Task<Result<void>> Conversations::delete_conversation(std::string /*principal*/,
     co_return nothing_kept();
 }
 
+Task<Result<MadeConversation>> Conversations::create_conversation(std::string /*principal*/,
+                                                                  std::string /*conversation_id*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::ConversationView>> Conversations::find_conversation(
+    std::string /*principal*/, std::string /*conversation_id*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::ConversationPage>> Conversations::page_conversations(
+    std::optional<std::string> /*principal*/, execution::PageQuery /*page*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::StorageUsage>> Conversations::usage(std::string /*principal*/,
+                                                           std::string /*conversation_id*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::FilePage>> Conversations::page_files(execution::FileQuery /*query*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<OpenFile>> Conversations::open_file(execution::FileName /*name*/,
+                                                execution::Digest /*digest*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<storage::StagedFile>> Conversations::stage_file(execution::FileName /*name*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<PutFile>> Conversations::put_file(FilePut /*put*/) { co_return nothing_kept(); }
+
+Task<Result<std::vector<PutFile>>> Conversations::import_files(FileImport /*import*/) {
+    co_return nothing_kept();
+}
+
+std::string Conversations::url_of(const execution::FileName& /*name*/) const { return {}; }
+
+Task<Result<void>> Conversations::make_directory(execution::FileName /*name*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::FileView>> Conversations::move_file(execution::FileMove /*move*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<std::uint64_t>> Conversations::delete_tree(execution::FileName /*name*/,
+                                                       execution::FileCondition /*condition*/) {
+    co_return nothing_kept();
+}
+
+Task<Result<execution::CleanupReport>> Conversations::cleanup(execution::CleanupOrder /*order*/) {
+    co_return nothing_kept();
+}
+
 Conversations::Watch Conversations::watch(Watcher watcher) {
     return std::make_shared<Watcher>(std::move(watcher));
 }

@@ -10,7 +10,10 @@
 #include "engine/conversations.h"
 #include "engine/run_counters.h"
 #include "engine/run_watch.h"
+#include "engine/runs.h"
+#include "engine/state.h"
 #include "execution/limits.h"
+#include "execution/principal_limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
 #include "execution/session.h"
@@ -49,6 +52,18 @@ struct SandboxInfo {
 
 [[nodiscard]] std::string_view name_of(SandboxInfo::Kind kind);
 
+// What would become of a request: under which limits it would run, and where.
+struct RunPreview {
+    std::string language{};
+    std::string runner{};
+    execution::Limits limits{};
+    std::vector<execution::CappedLimit> capped{};
+    execution::Isolation isolation{};
+};
+
+// Whether runs are taken. Those that have begun go on in either case.
+enum class Intake { Open, Drained };
+
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is
 // below.
 class Executor {
@@ -68,6 +83,10 @@ class Executor {
                                                CancellationPtr cancellation) {
         return execute(std::move(request), std::move(cancellation), RunWatch{});
     }
+    // What execute() would decide about the request before anything runs; its error is the refusal.
+    virtual Task<Result<RunPreview>> preview(execution::RunRequest /*request*/) {
+        co_return fail(ErrorCode::Unsupported, "decisions cannot be asked for here");
+    }
     // What is asked of a session besides running a cell in it.
     virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder /*order*/) {
         co_return fail(ErrorCode::Unsupported, "sessions are not kept here");
@@ -76,8 +95,22 @@ class Executor {
         const std::string& /*principal*/) const {
         return {};
     }
+    // Everybody's, for operators.
+    [[nodiscard]] virtual std::vector<execution::SessionView> list_all_sessions() const {
+        return {};
+    }
+    [[nodiscard]] virtual Intake intake() const { return Intake::Open; }
+    virtual void set_intake(Intake /*intake*/) {}
+    // What the principal may use, whether it has limits of its own or those of all.
+    [[nodiscard]] virtual execution::PrincipalLimits limits_in_force(
+        const std::string& /*principal*/) {
+        return {};
+    }
     // The files that outlive runs; by default none do.
     [[nodiscard]] virtual Conversations& conversations() { return no_conversations_; }
+    // What is remembered of runs, and of requests; by default nothing is.
+    [[nodiscard]] virtual Runs& runs() { return no_runs_; }
+    [[nodiscard]] virtual State& state() { return no_state_; }
     // As far as it is known now: a language that has not been tried yet counts as usable.
     [[nodiscard]] virtual SandboxInfo info() const = 0;
     // The same after every language has been tried.
@@ -86,6 +119,8 @@ class Executor {
 
    private:
     Conversations no_conversations_;
+    Runs no_runs_;
+    State no_state_;
 };
 
 }  // namespace belljar::engine

@@ -223,6 +223,12 @@ Result<TakenFiles> take_files(FileChannel& channel, const ConversationDirectory&
         jar::receive_pack(channel.socket, taker, deadline);
     TakenFiles taken = std::move(taker).result();
     BJ_TRY(taken.changes, changes.finish());
+    for (const std::string& path : changes.refused()) {
+        ++taken.left_count;
+        if (taken.left.size() < jar::kMostLeftTold) {
+            taken.left.push_back({.path = path, .reason = LeftReason::TooMany});
+        }
+    }
     BJ_TRY(channel.known, entries_of(directory));
     return taken;
 }

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "jar/pack_stream.h"
+#include "storage/conversation_changes.h"
 #include "storage/conversation_directory.h"
 
 // The files of a conversation on their way into a jar and back. These calls block: they are for

@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "engine/file_transfer.h"
 #include "execution/result.h"
 #include "storage/conversation_store.h"
+#include "storage/signed_url.h"
 
 namespace belljar::engine {
 
@@ -32,6 +34,8 @@ class Stay {
     ~Stay();
 
     [[nodiscard]] const std::string& conversation_id() const { return of_.conversation_id; }
+    // See Conversations::url_of.
+    [[nodiscard]] std::string url_of(const std::string& path) const;
 
     // Brings the conversation's files into a jar, as far as it has not got them.
     Task<Result<void>> give(std::shared_ptr<FileChannel> channel);
@@ -76,7 +80,35 @@ class KeptConversations final : public Conversations {
     Task<Result<void>> delete_file(execution::FileName name) override;
     Task<Result<void>> delete_conversation(std::string principal,
                                            std::string conversation_id) override;
+    Task<Result<std::vector<PutFile>>> import_files(FileImport import) override;
+    [[nodiscard]] std::string url_of(const execution::FileName& name) const override;
+    // It outlives this; nothing: files have no addresses.
+    void sign_with(const storage::UrlSigner* signer) { signer_ = signer; }
+    Task<Result<MadeConversation>> create_conversation(std::string principal,
+                                                       std::string conversation_id) override;
+    Task<Result<execution::ConversationView>> find_conversation(
+        std::string principal, std::string conversation_id) override;
+    Task<Result<execution::ConversationPage>> page_conversations(
+        std::optional<std::string> principal, execution::PageQuery page) override;
+    Task<Result<execution::StorageUsage>> usage(std::string principal,
+                                                std::string conversation_id) override;
+    Task<Result<execution::FilePage>> page_files(execution::FileQuery query) override;
+    Task<Result<OpenFile>> open_file(execution::FileName name, execution::Digest digest) override;
+    Task<Result<storage::StagedFile>> stage_file(execution::FileName name) override;
+    Task<Result<PutFile>> put_file(FilePut put) override;
+    Task<Result<void>> make_directory(execution::FileName name) override;
+    Task<Result<execution::FileView>> move_file(execution::FileMove move) override;
+    Task<Result<std::uint64_t>> delete_tree(execution::FileName name,
+                                            execution::FileCondition condition) override;
+    Task<Result<execution::CleanupReport>> cleanup(execution::CleanupOrder order) override;
     [[nodiscard]] Watch watch(Watcher watcher) override;
+
+    // Tells which ones a session has; they are not cleaned up.
+    void spare(std::function<std::vector<execution::FileName>()> busy) { busy_ = std::move(busy); }
+    // Takes away what a crash has left, and then every now and then what the order says, until
+    // stop_sweeping().
+    Task<void> sweep(execution::CleanupOrder order);
+    void stop_sweeping();
 
     // For a run: one after the other, in the order of their coming. Makes the conversation.
     Task<Result<StayPtr>> enter(execution::FileName of, TimePoint deadline,
@@ -97,10 +129,14 @@ class KeptConversations final : public Conversations {
 
     asio::any_io_executor executor_;
     const storage::ConversationStore& store_;
+    const storage::UrlSigner* signer_ = nullptr;
     const Log& log_;
     std::map<Key, Lane> lanes_;
     std::vector<std::weak_ptr<Watcher>> watchers_;
     FileThreads threads_;
+    asio::steady_timer sweep_later_;
+    bool sweeping_ = true;
+    std::function<std::vector<execution::FileName>()> busy_;
 };
 
 }  // namespace belljar::engine

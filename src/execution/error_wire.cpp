@@ -14,6 +14,8 @@ unsigned http_status(ErrorCode code) {
             return 404;
         case ErrorCode::Conflict:
             return 409;
+        case ErrorCode::Precondition:
+            return 412;
         case ErrorCode::TooLarge:
             return 413;
         case ErrorCode::Unsupported:
@@ -25,6 +27,8 @@ unsigned http_status(ErrorCode code) {
             return 503;
         case ErrorCode::Cancelled:
             return 499;
+        case ErrorCode::StorageFull:
+            return 507;
         case ErrorCode::SystemCall:
         case ErrorCode::Internal:
             return 500;
@@ -45,6 +49,8 @@ int json_rpc_code(ErrorCode code) {
         case ErrorCode::Overloaded:
         case ErrorCode::Unavailable:
         case ErrorCode::Conflict:
+        case ErrorCode::Precondition:
+        case ErrorCode::StorageFull:
         case ErrorCode::Cancelled:
         case ErrorCode::SystemCall:
         case ErrorCode::Internal:

@@ -17,7 +17,7 @@ struct Row {
 constexpr int kInvalidParams = -32602;
 constexpr int kInternalError = -32603;
 
-constexpr std::array<Row, 13> kRows{{{ErrorCode::InvalidArgument, 400, kInvalidParams},
+constexpr std::array<Row, 15> kRows{{{ErrorCode::InvalidArgument, 400, kInvalidParams},
                                      {ErrorCode::NotFound, 404, kInvalidParams},
                                      {ErrorCode::Unauthenticated, 401, kInternalError},
                                      {ErrorCode::Denied, 403, kInternalError},
@@ -27,6 +27,8 @@ constexpr std::array<Row, 13> kRows{{{ErrorCode::InvalidArgument, 400, kInvalidP
                                      {ErrorCode::Unavailable, 503, kInternalError},
                                      {ErrorCode::Unsupported, 422, kInvalidParams},
                                      {ErrorCode::Conflict, 409, kInternalError},
+                                     {ErrorCode::Precondition, 412, kInternalError},
+                                     {ErrorCode::StorageFull, 507, kInternalError},
                                      {ErrorCode::Cancelled, 499, kInternalError},
                                      {ErrorCode::SystemCall, 500, kInternalError},
                                      {ErrorCode::Internal, 500, kInternalError}}};

@@ -1,9 +1,7 @@
 #include "storage/conversation_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,54 +19,24 @@
 #include "base/utf8.h"
 #include "crypto/digest.h"
 #include "jar/scratch.h"
+#include "storage/directory_names.h"
+#include "storage/tally.h"
 
 namespace belljar::storage {
 namespace {
 
 using execution::ConversationView;
-using execution::Digest;
 using execution::FileName;
-using execution::FilePart;
-using execution::FileView;
 
 constexpr const char* kDirectory = "conversations";
 constexpr const char* kAbout = "about.json";
 constexpr std::string_view kUnfinished = "unfinished-";
 constexpr Bytes kLargestAbout = kibibytes(64);
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY;
+constexpr std::size_t kLargestPage = 1000;
 
 std::unexpected<Error> no_such_conversation() {
     return fail(ErrorCode::NotFound, "there is no such conversation");
-}
-
-Result<void> check_path(const std::string& path) {
-    if (!is_plain_path(path)) {
-        return fail(ErrorCode::InvalidArgument,
-                    fmt::format("a file's path has to be relative, without \"..\" or control "
-                                "characters, of at most {} bytes and {} names",
-                                kLongestPath, kDeepestPath));
-    }
-    return {};
-}
-
-std::vector<std::string> names_in(const Fd& directory) {
-    std::vector<std::string> names;
-    Result<Fd> copy = open_beneath(directory, ".", kOpenDirectory);
-    DIR* const opened = copy ? ::fdopendir(copy->get()) : nullptr;
-    if (opened == nullptr) {
-        return names;
-    }
-    [[maybe_unused]] const int owned = copy->release();
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opened, ::closedir);
-    while (const dirent* entry = ::readdir(entries.get())) {
-        names.emplace_back(static_cast<const char*>(entry->d_name));
-    }
-    return names;
-}
-
-bool is_hash(std::string_view name) {
-    return name.size() == 64 &&
-           name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // Whatever is in it: a conversation that was never finished, or one that somebody removes.
@@ -87,20 +55,24 @@ Result<void> write_about(const Fd& directory, const FileName& of) {
 }
 
 // Nothing if it is not whole.
-std::optional<std::string> read_id(const Fd& directory) {
+std::optional<FileName> read_about(const Fd& directory) {
     const Result<Fd> file = open_beneath(directory, kAbout, O_RDONLY);
     const Result<std::string> text = file ? read_all(*file, kLargestAbout) : fail(file.error());
     const Result<json::value> about = text ? parse_json(*text) : fail(text.error());
-    const json::value* id =
-        about && about->is_object() ? about->get_object().if_contains("conversation_id") : nullptr;
-    if (id == nullptr || !id->is_string()) {
+    if (!about || !about->is_object()) {
         return std::nullopt;
     }
-    return std::string(id->get_string());
+    const json::value* const id = about->get_object().if_contains("conversation_id");
+    const json::value* const principal = about->get_object().if_contains("principal");
+    if (id == nullptr || !id->is_string() || principal == nullptr || !principal->is_string()) {
+        return std::nullopt;
+    }
+    return FileName{.principal = std::string(principal->get_string()),
+                    .conversation_id = std::string(id->get_string())};
 }
 
 // Only now can it be seen: under its name, with everything that belongs to it.
-Result<void> make_directory(const Fd& parent, const std::string& name, const FileName& of) {
+Result<void> make_private(const Fd& parent, const std::string& name, const FileName& of) {
     const std::string temporary = std::string(kUnfinished) + random_hex(16);
     if (::mkdirat(parent.get(), temporary.c_str(), 0700) != 0) {
         return fail(system_error("mkdirat"));
@@ -157,7 +129,7 @@ Result<void> ConversationStore::give_to(uid_t user, gid_t group) const {
         return {};
     }
     // Empty and our own: another process like this one has just made it.
-    const bool just_made = status.st_uid == ::geteuid() && names_in(directory_).size() <= 2;
+    const bool just_made = status.st_uid == ::geteuid() && names_in(directory_).empty();
     if (!made_ && !just_made) {
         return fail(ErrorCode::Denied,
                     fmt::format("the directory \"{}\" in the data directory belongs to another "
@@ -181,7 +153,7 @@ Result<Fd> ConversationStore::open_principal(const std::string& principal) const
 
 Result<ConversationDirectory> ConversationStore::open_conversation(const FileName& of) const {
     BJ_TRY_VOID(check_conversation_id(of.conversation_id));
-    BJ_TRY(const Fd principal, open_principal(of.principal));
+    BJ_TRY(Fd principal, open_principal(of.principal));
     Result<Fd> directory =
         open_beneath(principal, crypto::sha256_hex(of.conversation_id), kOpenDirectory);
     if (!directory && directory.error().sys_errno == ENOENT) {
@@ -190,7 +162,8 @@ Result<ConversationDirectory> ConversationStore::open_conversation(const FileNam
     if (!directory) {
         return fail(directory.error());
     }
-    return ConversationDirectory::open(std::move(*directory));
+    return ConversationDirectory::open(std::move(*directory), std::move(principal),
+                                       crypto::sha256_hex(of.conversation_id));
 }
 
 Result<ConversationDirectory> ConversationStore::make_conversation(const FileName& of) const {
@@ -199,14 +172,14 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
         return found;
     }
     const std::string owner = crypto::sha256_hex(of.principal);
-    if (::mkdirat(directory_.get(), owner.c_str(), 0700) != 0 && errno != EEXIST) {
-        return fail(system_error("mkdirat"));
+    if (::mkdirat(directory_.get(), owner.c_str(), 0700) == 0) {
+        BJ_TRY_VOID(synchronise(directory_));
+    } else if (errno != EEXIST) {
+        return fail(explain_storage(system_error("mkdirat")));
     }
-    BJ_TRY(const Fd principal, open_principal(of.principal));
-    // One at a time, so that they can be counted. Held for no longer than this takes.
-    if (::flock(principal.get(), LOCK_EX) != 0) {
-        return fail(system_error("flock"));
-    }
+    // One at a time, so that they can be counted.
+    BJ_TRY(const Fd outside, open_principal(of.principal));
+    BJ_TRY(const Fd principal, lock_principal(outside, deadline()));
     std::size_t count = 0;
     for (const std::string& name : names_in(principal)) {
         if (name.starts_with(kUnfinished)) {
@@ -219,44 +192,17 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
                     fmt::format("there can be at most {} conversations with files; delete some",
                                 bounds_.conversations));
     }
-    const Result<void> made = make_directory(principal, crypto::sha256_hex(of.conversation_id), of);
+    const Result<void> made = make_private(principal, crypto::sha256_hex(of.conversation_id), of);
     if (!made && made.error().sys_errno != EEXIST) {
-        return fail(made.error());
+        return fail(explain_storage(made.error()));
     }
     return open_conversation(of);
 }
 
 Result<std::vector<ConversationView>> ConversationStore::list(const std::string& principal) const {
     std::vector<ConversationView> views;
-    const Result<Fd> owner = open_principal(principal);
-    if (!owner && owner.error().code == ErrorCode::NotFound) {
-        return views;
-    }
-    if (!owner) {
-        return fail(owner.error());
-    }
-    for (const std::string& name : names_in(*owner)) {
-        Result<Fd> directory = is_hash(name) ? open_beneath(*owner, name, kOpenDirectory)
-                                             : Result<Fd>(no_such_conversation());
-        const std::optional<std::string> id = directory ? read_id(*directory) : std::nullopt;
-        struct stat status{};
-        if (!id || ::fstat(directory->get(), &status) != 0) {
-            continue;
-        }
-        ConversationView view{
-            .conversation_id = *id,
-            .modified = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec)};
-        const Result<ConversationDirectory> conversation =
-            ConversationDirectory::open(std::move(*directory));
-        const auto entries = conversation
-                                 ? conversation->walk()
-                                 : Result<std::vector<StoredEntry>>(no_such_conversation());
-        for (const StoredEntry& entry : entries ? *entries : std::vector<StoredEntry>{}) {
-            view.bytes += entry.size;
-            view.files += entry.directory ? 0 : 1;
-            view.modified = std::max(view.modified, view_of(entry).modified);
-        }
-        views.push_back(std::move(view));
+    for (const Found& found : find_all(principal)) {
+        views.push_back(view_of(found));
     }
     std::ranges::sort(views, [](const ConversationView& left, const ConversationView& right) {
         return std::tie(right.modified, left.conversation_id) <
@@ -265,95 +211,139 @@ Result<std::vector<ConversationView>> ConversationStore::list(const std::string&
     return views;
 }
 
-Result<std::vector<FileView>> ConversationStore::files(const FileName& where) const {
-    if (!where.path.empty()) {
-        BJ_TRY_VOID(check_path(where.path));
-    }
-    BJ_TRY(const ConversationDirectory conversation, open_conversation(where));
-    BJ_TRY(const std::vector<StoredEntry> entries, conversation.walk());
-    std::vector<FileView> views;
-    for (const StoredEntry& entry : entries) {
-        const bool wanted = where.path.empty() || entry.path == where.path ||
-                            entry.path.starts_with(where.path + "/");
-        if (wanted && !entry.directory) {
-            views.push_back(view_of(entry));
+std::vector<ConversationStore::Found> ConversationStore::find_all(
+    const std::optional<std::string>& principal) const {
+    std::vector<Found> all;
+    for (const std::string& owner_name : names_in(directory_)) {
+        if (!is_hash(owner_name) || (principal && owner_name != crypto::sha256_hex(*principal))) {
+            continue;
+        }
+        const Result<Fd> owner = open_beneath(directory_, owner_name, kOpenDirectory);
+        for (const std::string& name : owner ? names_in(*owner) : std::vector<std::string>{}) {
+            Result<Fd> directory = is_hash(name) ? open_beneath(*owner, name, kOpenDirectory)
+                                                 : Result<Fd>(no_such_conversation());
+            std::optional<FileName> of = directory ? read_about(*directory) : std::nullopt;
+            Result<Fd> above = open_beneath(*owner, ".", kOpenDirectory);
+            Result<ConversationDirectory> opened =
+                of && above
+                    ? ConversationDirectory::open(std::move(*directory), std::move(*above), name)
+                    : Result<ConversationDirectory>(no_such_conversation());
+            if (opened) {
+                all.push_back({.of = std::move(*of), .directory = std::move(*opened)});
+            }
         }
     }
-    return views;
+    return all;
 }
 
-Result<FileView> ConversationStore::find(const FileName& name, Digest digest) const {
-    BJ_TRY_VOID(check_path(name.path));
-    BJ_TRY(const ConversationDirectory conversation, open_conversation(name));
-    StoredEntry entry;
-    BJ_TRY(const Fd file, conversation.open_file(name.path, entry));
-    FileView view = view_of(entry);
-    if (digest == Digest::Computed) {
-        BJ_TRY(view.sha256, digest_of(file));
+ConversationView ConversationStore::view_of(const Found& found) {
+    struct stat status{};
+    ::fstat(found.directory.fd().get(), &status);
+    ConversationView view{.conversation_id = found.of.conversation_id,
+                          .modified = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec),
+                          .principal = found.of.principal,
+                          .created = found.directory.created(),
+                          .last_used = found.directory.last_used()};
+    const auto entries = found.directory.walk();
+    for (const StoredEntry& entry : entries ? *entries : std::vector<StoredEntry>{}) {
+        view.bytes += entry.size;
+        view.files += entry.directory ? 0 : 1;
+        view.modified = std::max(view.modified, storage::view_of(entry).modified);
     }
     return view;
 }
 
-Result<FilePart> ConversationStore::read(const FileName& name, std::uint64_t offset,
-                                         std::uint64_t length) const {
-    BJ_TRY_VOID(check_path(name.path));
-    BJ_TRY(const ConversationDirectory conversation, open_conversation(name));
-    StoredEntry entry;
-    BJ_TRY(const Fd file, conversation.open_file(name.path, entry));
-    FilePart part{.file = view_of(entry), .offset = offset};
-    part.content.resize(std::min(length, entry.size - std::min(entry.size, offset)));
-    std::size_t filled = 0;
-    while (filled < part.content.size()) {
-        const ssize_t count =
-            ::pread(file.get(), part.content.data() + filled, part.content.size() - filled,
-                    static_cast<off_t>(offset + filled));
-        if (count < 0) {
-            return fail(system_error("pread"));
+Result<execution::ConversationPage> ConversationStore::page(
+    const std::optional<std::string>& principal, const execution::PageQuery& query) const {
+    std::vector<Found> all = find_all(principal);
+    const auto cursor_of = [](const Found& found) {
+        return crypto::sha256_hex(found.of.principal) + found.directory.name();
+    };
+    std::ranges::sort(all, {}, cursor_of);
+    execution::ConversationPage page;
+    const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kLargestPage);
+    for (const Found& found : all) {
+        if (!query.after.empty() && cursor_of(found) <= query.after) {
+            continue;
         }
-        if (count == 0) {
+        if (page.conversations.size() == limit) {
+            page.next = crypto::sha256_hex(page.conversations.back().principal) +
+                        crypto::sha256_hex(page.conversations.back().conversation_id);
             break;
         }
-        filled += static_cast<std::size_t>(count);
+        page.conversations.push_back(view_of(found));
     }
-    part.content.resize(filled);
-    return part;
+    return page;
 }
 
-Result<ConversationStore::Written> ConversationStore::write(const FileName& name,
-                                                            std::string_view content) const {
-    BJ_TRY_VOID(check_path(name.path));
-    BJ_TRY(const ConversationDirectory conversation, make_conversation(name));
-    BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    BJ_TRY_VOID(
-        changes.begin_file({.path = name.path, .modified = std::chrono::nanoseconds(now).count()}));
-    if (!content.empty()) {
-        BJ_TRY_VOID(changes.append(content));
-    }
-    BJ_TRY_VOID(changes.end_file());
-    BJ_TRY(const std::vector<ConversationChanges::Done> done, changes.finish());
-    if (!done.empty()) {
-        return Written{.file = done.front().file, .kind = done.front().kind};
-    }
-    Result<FileView> same = find(name, Digest::Computed);
-    if (!same) {
-        return fail(ErrorCode::InvalidArgument,
-                    "the file cannot be made: its name is that of a directory, or a part of its "
-                    "path is that of a file");
-    }
-    return Written{.file = std::move(*same), .kind = execution::FileChange::Kind::Changed};
+Result<ConversationView> ConversationStore::find_conversation(const FileName& of) const {
+    BJ_TRY(ConversationDirectory directory, open_conversation(of));
+    return view_of({.of = of, .directory = std::move(directory)});
 }
 
-Result<void> ConversationStore::remove(const FileName& name) const {
-    BJ_TRY_VOID(check_path(name.path));
-    BJ_TRY(const ConversationDirectory conversation, open_conversation(name));
-    BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
-    changes.remove(name.path);
-    BJ_TRY(const std::vector<ConversationChanges::Done> done, changes.finish());
-    return done.empty() ? fail(ErrorCode::NotFound, "there is no such file in this conversation")
-                        : Result<void>{};
+Result<ConversationStore::Made> ConversationStore::create(const FileName& of) const {
+    const Result<ConversationView> found = find_conversation(of);
+    if (found || found.error().code != ErrorCode::NotFound) {
+        return found ? Result<Made>(Made{.view = *found}) : fail(found.error());
+    }
+    BJ_TRY_VOID(make_conversation(of));
+    BJ_TRY(ConversationView view, find_conversation(of));
+    return Made{.view = std::move(view), .created = true};
+}
+
+ConversationBounds ConversationStore::bounds_of(const std::string& principal) const {
+    ConversationBounds bounds = bounds_.each;
+    if (const auto own = space_of_ ? space_of_(principal) : std::nullopt) {
+        bounds.principal_space =
+            own->count > 0 ? *own : Bytes{std::numeric_limits<std::uint64_t>::max()};
+    }
+    return bounds;
+}
+
+Result<execution::StorageUsage> ConversationStore::usage(const FileName& of) const {
+    execution::StorageUsage usage{.most_bytes = bounds_.each.space.count,
+                                  .most_entries = bounds_.each.entries};
+    if (!of.conversation_id.empty()) {
+        BJ_TRY(const ConversationDirectory conversation, open_conversation(of));
+        BJ_TRY(const Tally tally, count_files(conversation.fd()));
+        usage.bytes = tally.bytes;
+        usage.entries = tally.entries;
+        return usage;
+    }
+    usage.most_bytes = bounds_of(of.principal).principal_space.count;
+    usage.most_entries = bounds_.each.principal_entries;
+    usage.most_conversations = bounds_.conversations;
+    const Result<Fd> owner = open_principal(of.principal);
+    if (!owner) {
+        return usage;
+    }
+    const Tally tally = tally_others(*owner, "");
+    usage.bytes = tally.bytes;
+    usage.entries = tally.entries;
+    for (const std::string& name : names_in(*owner)) {
+        usage.conversations += is_hash(name) ? 1 : 0;
+    }
+    return usage;
+}
+
+void ConversationStore::recover() const {
+    for (const std::string& owner_name : names_in(directory_)) {
+        const Result<Fd> owner = is_hash(owner_name)
+                                     ? open_beneath(directory_, owner_name, kOpenDirectory)
+                                     : Result<Fd>(no_such_conversation());
+        const Result<Fd> held = owner ? lock_principal(*owner, deadline()) : fail(owner.error());
+        for (const std::string& name : held ? names_in(*owner) : std::vector<std::string>{}) {
+            if (name.starts_with(kUnfinished)) {
+                remove_directory(*owner, name);
+            }
+        }
+    }
+    for (const Found& found : find_all(std::nullopt)) {
+        // Who has the lock clears it as well.
+        if (found.directory.lock(ConversationDirectory::Lock::Exclusive, Clock::now())) {
+            found.directory.clear_incoming();
+        }
+    }
 }
 
 Result<void> ConversationStore::remove_conversation(const std::string& principal,
@@ -362,9 +352,14 @@ Result<void> ConversationStore::remove_conversation(const std::string& principal
     BJ_TRY(const ConversationDirectory conversation, open_conversation(of));
     BJ_TRY(const Fd turn, conversation.take_turn());
     BJ_TRY(const Fd lock, conversation.lock(ConversationDirectory::Lock::Exclusive, deadline()));
-    BJ_TRY(const Fd owner, open_principal(principal));
+    return take_away(of);
+}
+
+// Who has it open finds nothing in it any more.
+Result<void> ConversationStore::take_away(const FileName& of) const {
+    BJ_TRY(const Fd owner, open_principal(of.principal));
     const std::string temporary = std::string(kUnfinished) + random_hex(16);
-    if (::renameat(owner.get(), crypto::sha256_hex(conversation_id).c_str(), owner.get(),
+    if (::renameat(owner.get(), crypto::sha256_hex(of.conversation_id).c_str(), owner.get(),
                    temporary.c_str()) != 0) {
         return no_such_conversation();
     }

@@ -3,15 +3,20 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
 #include "execution/conversation.h"
+#include "storage/conversation_changes.h"
 #include "storage/conversation_directory.h"
+#include "storage/staged_file.h"
 
 namespace belljar::storage {
 
@@ -34,6 +39,20 @@ class ConversationStore {
         execution::FileView file{};
         execution::FileChange::Kind kind = execution::FileChange::Kind::Created;
     };
+    struct Made {
+        execution::ConversationView view{};
+        bool created = false;  // or it was there
+    };
+    struct Opened {
+        Fd file{};
+        execution::FileView view{};
+    };
+    // How a file that is staged gets its place.
+    struct Placing {
+        execution::FileName name{};
+        execution::FileCondition condition{};
+        bool executable = false;
+    };
 
     static Result<std::unique_ptr<ConversationStore>> open(const Fd& data_directory, Bounds bounds);
     // Gives a directory that open() made to the account that the server will run as. Denied if one
@@ -41,9 +60,28 @@ class ConversationStore {
     [[nodiscard]] Result<void> give_to(uid_t user, gid_t group) const;
     [[nodiscard]] const Bounds& bounds() const { return bounds_; }
 
+    // How much a principal may have, where that differs from what all may; 0: as much as it likes.
+    // Called by whatever thread uses this; set before any does.
+    using SpaceOf = std::function<std::optional<Bytes>(const std::string& principal)>;
+    void set_space_of(SpaceOf space_of) { space_of_ = std::move(space_of); }
+    [[nodiscard]] ConversationBounds bounds_of(const std::string& principal) const;
+
     // Latest change first.
     [[nodiscard]] Result<std::vector<execution::ConversationView>> list(
         const std::string& principal) const;
+    // Without a principal: everybody's.
+    [[nodiscard]] Result<execution::ConversationPage> page(
+        const std::optional<std::string>& principal, const execution::PageQuery& query) const;
+    [[nodiscard]] Result<execution::ConversationView> find_conversation(
+        const execution::FileName& of) const;
+    [[nodiscard]] Result<Made> create(const execution::FileName& of) const;
+    // Of a conversation, or with an empty id of all that the principal has.
+    [[nodiscard]] Result<execution::StorageUsage> usage(const execution::FileName& of) const;
+    // Takes away what was not finished when a process ended, as far as nobody uses it.
+    void recover() const;
+    [[nodiscard]] Result<execution::CleanupReport> clean_up(
+        const execution::CleanupOrder& order) const;
+
     // Sorted; those at or below the path, if there is one.
     [[nodiscard]] Result<std::vector<execution::FileView>> files(
         const execution::FileName& where) const;
@@ -54,6 +92,22 @@ class ConversationStore {
                                                    std::uint64_t length) const;
     [[nodiscard]] Result<Written> write(const execution::FileName& name,
                                         std::string_view content) const;
+    [[nodiscard]] Result<execution::FilePage> page_files(const execution::FileQuery& query) const;
+    [[nodiscard]] Result<Opened> open_file(const execution::FileName& name,
+                                           execution::Digest digest) const;
+    // Makes the conversation.
+    [[nodiscard]] Result<StagedFile> stage(const execution::FileName& name) const;
+    // The same with the content of a file, from its beginning.
+    [[nodiscard]] Result<StagedFile> stage_copy(const execution::FileName& name,
+                                                const Fd& content) const;
+    [[nodiscard]] Result<Written> put(const Placing& placing, StagedFile staged) const;
+    [[nodiscard]] Result<void> make_directory(const execution::FileName& name) const;
+    // What was done, for who watches, and the file under its new name.
+    [[nodiscard]] Result<std::vector<ConversationChanges::Done>> move(
+        const execution::FileMove& move) const;
+    // The paths of the files that went.
+    [[nodiscard]] Result<std::vector<std::string>> remove_tree(
+        const execution::FileName& name, const execution::FileCondition& condition) const;
     [[nodiscard]] Result<void> remove(const execution::FileName& name) const;
     [[nodiscard]] Result<void> remove_conversation(const std::string& principal,
                                                    const std::string& conversation_id) const;
@@ -66,14 +120,26 @@ class ConversationStore {
         const execution::FileName& of) const;
 
    private:
+    struct Found {
+        execution::FileName of{};
+        ConversationDirectory directory;
+    };
+
     ConversationStore(Fd directory, Bounds bounds)
         : directory_(std::move(directory)), bounds_(bounds) {}
 
     [[nodiscard]] Result<Fd> open_principal(const std::string& principal) const;
+    [[nodiscard]] std::vector<Found> find_all(const std::optional<std::string>& principal) const;
+    [[nodiscard]] static execution::ConversationView view_of(const Found& found);
+    // Its locks are held.
+    [[nodiscard]] Result<void> take_away(const execution::FileName& of) const;
+    // False if somebody has it, or has used it since.
+    [[nodiscard]] bool remove_unused(const Found& found, execution::CleanupOrder::Mode mode) const;
     [[nodiscard]] TimePoint deadline() const { return Clock::now() + bounds_.patience; }
 
     Fd directory_;
     Bounds bounds_;
+    SpaceOf space_of_;
     bool made_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "access/gate.h"
+#include "access/problem.h"
 #include "transport/forwarded.h"
 
 namespace belljar::transport {
@@ -119,11 +120,13 @@ Task<Connectivity> HttpConnection::serve_one() {
     if (reading.state == Reading::State::Refused) {
         unread_ = true;
         verb_ = http::verb::get;
+        access::shape_refusal(known_head(), reading.refusal);
         co_await write(std::move(reading.refusal), Connectivity::Close);
         co_return Connectivity::Close;
     }
     const bool keeps = parser_->get().keep_alive();
     HttpResponse answer = co_await handle(std::move(reading.request));
+    access::shape_refusal(known_head(), answer);
     const bool stays = keeps && !server_.draining_;
     const Connectivity connectivity = stays ? Connectivity::KeepAlive : Connectivity::Close;
     if (sender_) {
@@ -193,6 +196,19 @@ Task<HttpConnection::Reading> HttpConnection::read_head() {
             wire_.expires_after(server_.options_.times.head);
         }
     }
+}
+
+HttpRequest HttpConnection::known_head() const {
+    if (parser_ && parser_->is_header_done()) {
+        const std::string target(parser_->get().target());
+        return {.method = parser_->get().method_string(),
+                .path = target.substr(0, target.find('?'))};
+    }
+    const std::string_view line = waiting().substr(0, waiting().find_first_of("\r\n"));
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view target = line.substr(std::min(space + 1, line.size()));
+    return {.method = std::string(line.substr(0, space)),
+            .path = std::string(target.substr(0, target.find_first_of(" ?")))};
 }
 
 Task<Wire::Error> HttpConnection::read_more() {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "execution/state_record.h"
+#include "storage/sqlite.h"
+
+// What the state database says of requests: keys of those that may be repeated, marks of what may
+// be used once, and what principals have used. For jobs of StateDatabase.
+namespace belljar::storage {
+
+// Whoever gets Fresh has it in progress.
+Result<execution::RepeatClaim> claim_key(SqliteDatabase& database, const execution::RepeatKey& key);
+Result<void> settle_key(SqliteDatabase& database, const execution::RepeatKey& key,
+                        const execution::StoredAnswer& answer);
+Result<void> release_key(SqliteDatabase& database, const execution::RepeatKey& key);
+// Nobody answers any more what was in progress when an earlier server ended.
+Result<void> release_open_keys(SqliteDatabase& database);
+
+// Conflict if it was used before.
+Result<void> use_mark(SqliteDatabase& database, const std::string& mark,
+                      execution::WallTime expires);
+
+Result<void> add_usage(SqliteDatabase& database, const execution::DailyUsage& more);
+// Latest day first.
+Result<std::vector<execution::DailyUsage>> find_usage(SqliteDatabase& database,
+                                                      const execution::UsageQuery& query);
+// 2026-01-31
+[[nodiscard]] std::string day_of(execution::WallTime time);
+
+// Removes what has expired.
+Result<void> forget_requests(SqliteDatabase& database);
+
+}  // namespace belljar::storage
