@@ -93,7 +93,7 @@ def test_tls_is_the_only_language(operated):
     assert b"HTTP/1.1" not in plain
     old = unverified_context()
     old.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    old.options |= ssl.OP_NO_TLSv1_2 | ssl.OP_NO_TLSv1_3
+    old.maximum_version = ssl.TLSVersion.TLSv1_1
     old.set_ciphers("ALL:@SECLEVEL=0")
     other = unverified_context()
     other.set_alpn_protocols(["h2"])
