@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -84,6 +85,11 @@ void raise_descriptor_limit() {
         limit.rlim_cur = limit.rlim_max;
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+bool has_terminal() {
+    const Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return terminal.valid();
 }
 
 std::size_t batch_parallel(const config::LimitSettings& limits) {
@@ -271,7 +277,8 @@ Task<std::optional<int>> Runtime::await_end_signal() {
         if (error) {
             co_return std::nullopt;
         }
-        if (number != SIGHUP || !on_hang_up_) {
+        // At a terminal that is gone now, nobody is left to serve for.
+        if (number != SIGHUP || !on_hang_up_ || (had_terminal_ && !has_terminal())) {
             co_return number;
         }
         on_hang_up_();
@@ -279,6 +286,7 @@ Task<std::optional<int>> Runtime::await_end_signal() {
 }
 
 Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
+    had_terminal_ = has_terminal();
     boost::system::error_code ignored;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         signals_.add(number, ignored);
