@@ -53,7 +53,10 @@ def of(result):
                                             with_callers(result, 1, "p50_ms")),
         "most runs per second / best of bubblewrap": quotient(best, best_bubblewrap(result)),
         "runs per second of 256 callers / of 8": quotient(
-            with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second"))}
+            with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second")),
+        "download of 1 GB / from nginx": quotient(
+            result["download"]["belljar"]["mb_per_second"],
+            result["download"]["nginx"].get("mb_per_second"))}
     return [{"name": name, "value": value} for name, value in found.items()]
 
 

@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import candidates_commands
 import candidates_containers
 import candidates_server
+import download
 import guest_speed
 import latency
 import load
@@ -62,12 +63,13 @@ class Size:
     bursts: int
     guest_rounds: int
     cells: int
+    downloads: int
 
 
 QUICK = Size(turns=30, often=8, paced=30, rounds=1, seconds=2.0, bursts=2, guest_rounds=3,
-             cells=40)
+             cells=40, downloads=3)
 FULL = Size(turns=150, often=20, paced=200, rounds=5, seconds=4.0, bursts=10, guest_rounds=10,
-            cells=200)
+            cells=200, downloads=9)
 
 
 class Progress:
@@ -203,6 +205,8 @@ class Bench:
         result["sessions"] = sessions.measure(self.server, self.size.cells, self.progress)
         self.progress.begin("memory")
         result["memory"] = memory.measure(self.server)
+        self.progress.begin("a large file")
+        result["download"] = download.measure(self.place, self.size.downloads, self.progress)
         if self.full:
             self.progress.begin("a thousand jars")
             result["crowd"] = sessions.crowd(self.place)

@@ -107,6 +107,12 @@ def memory(result):
     return Table("memory", ["what waits", "how many", "PSS KiB each", "unshared KiB each"], rows)
 
 
+def download(result):
+    rows = [[name, f"not run: {row['not_run']}" if "not_run" in row
+             else figure(row["mb_per_second"])] for name, row in result["download"].items()]
+    return Table("download", ["a file of 1 GB from", "MB per second"], rows)
+
+
 def sessions(result):
     rows = [[f"with a state of {state}", *times(row)] for state, row in result["sessions"].items()]
     return Table("sessions", ["one cell of a session", *TIMES], rows)
@@ -153,6 +159,7 @@ def machine(result):
 def of(result):
     """All of them, the most important one last, where it is seen on a terminal."""
     return [machine(result), memory(result), guest(result), tools_list(result),
-            sessions(result), crowd(result), bubblewrap(result), load(result), burst(result),
+            download(result), sessions(result), crowd(result), bubblewrap(result), load(result),
+            burst(result),
             hellos("paced", result["paced"]), steps(result),
             hellos("latency", result["latency"]), compared(result)]

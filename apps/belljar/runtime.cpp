@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -86,12 +87,33 @@ void raise_descriptor_limit() {
     }
 }
 
+bool has_terminal() {
+    const Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return terminal.valid();
+}
+
 std::size_t batch_parallel(const config::LimitSettings& limits) {
     constexpr std::size_t kForEachCore = 2;
     return limits.batch_parallel > 0
                ? limits.batch_parallel
                : kForEachCore * std::max(std::thread::hardware_concurrency(), 1U);
 }
+
+engine::Admission::Share share_of_several(const config::LimitSettings& limits) {
+    const engine::Admission::Bounds bounds = engine::bounds_from(limits, engine::Callers::Several);
+    return {.running = bounds.running_each, .waiting = bounds.waiting_each};
+}
+
+execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
+                                        const config::StorageSettings& storage) {
+    return {.requests_per_minute = limits.requests_per_minute,
+            .concurrent_runs = limits.concurrent_runs_per_principal,
+            .runs_per_day = limits.runs_per_day,
+            .cpu_seconds_per_day = limits.cpu_seconds_per_day,
+            .storage_bytes = storage.principal_space.count};
+}
+
+constexpr std::size_t kLinesKept = 500;  // of the log
 
 }  // namespace
 
@@ -147,7 +169,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
                  runner::Runners runners, ServiceParts parts)
     : settings_(settings),
-      log_("server", level),
+      log_("server", level, std::make_shared<LogTail>(kLinesKept)),
       io_(1),
       tasks_(io_.get_executor(), log_),
       signals_(io_),
@@ -168,9 +190,12 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .sessions = parts.sessions,
                                   .session_register = parts.session_register,
                                   .conversations = parts.conversations,
+                                  .url_signer = parts.url_signer,
                                   .state = parts.state,
                                   .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
+                                  .share = share_of_several(settings.limits),
+                                  .allowance = allowance_of(settings.limits, settings.storage),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
           log_)) {}
@@ -244,18 +269,35 @@ void Runtime::let_everything_end() {
     link_->close();
 }
 
-Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
-    boost::system::error_code error;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        signals_.add(number, error);
+Task<std::optional<int>> Runtime::await_end_signal() {
+    while (true) {
+        boost::system::error_code error;
+        const int number =
+            co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (error) {
+            co_return std::nullopt;
+        }
+        // At a terminal that is gone now, nobody is left to serve for.
+        if (number != SIGHUP || !on_hang_up_ || (had_terminal_ && !has_terminal())) {
+            co_return number;
+        }
+        on_hang_up_();
     }
-    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (error) {
+}
+
+Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
+    had_terminal_ = has_terminal();
+    boost::system::error_code ignored;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        signals_.add(number, ignored);
+    }
+    const std::optional<int> first = co_await await_end_signal();
+    if (!first) {
         co_return;
     }
     on_stop();
-    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (!error) {
+    const std::optional<int> second = co_await await_end_signal();
+    if (second) {
         std::_Exit(1);  // the warden sees the end of the socket and cleans up
     }
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "access/privileges.h"
 #include "base/log.h"
@@ -26,6 +27,7 @@ struct ServiceParts {
     std::optional<engine::Sessions::Bounds> sessions{};
     storage::SessionRegister* session_register = nullptr;
     storage::ConversationStore* conversations = nullptr;
+    const storage::UrlSigner* url_signer = nullptr;
     storage::StateDatabase* state = nullptr;
     execution::CleanupOrder cleanup{};
 };
@@ -54,6 +56,10 @@ class Runtime {
     // process.
     Result<void> run(Task<Result<void>> main_task, std::function<void()> on_stop);
 
+    // What SIGHUP means; without it, that the terminal is gone, which ends the program.
+    void on_hang_up(std::function<void()> handler) { on_hang_up_ = std::move(handler); }
+    void change_log_level(LogLevel level) { log_ = Log("server", level); }
+
     [[nodiscard]] engine::Engine& engine() { return *engine_; }
     [[nodiscard]] asio::io_context& io() { return io_; }
     [[nodiscard]] const Log& log() const { return log_; }
@@ -66,6 +72,8 @@ class Runtime {
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
             runner::Runners runners, ServiceParts parts);
     Task<void> watch_signals(std::function<void()> on_stop);
+    // The next signal that asks for an end; nothing if nobody waits for one any more.
+    Task<std::optional<int>> await_end_signal();
     void let_everything_end();
 
     config::Settings settings_;
@@ -77,6 +85,8 @@ class Runtime {
     execution::Isolation isolation_;
     std::unique_ptr<engine::WardenLink> link_;
     std::unique_ptr<engine::Engine> engine_;
+    std::function<void()> on_hang_up_;
+    bool had_terminal_ = false;
     bool lost_warden_ = false;
 };
 

@@ -8,12 +8,16 @@
 
 #include "access/gate.h"
 #include "access/token_store.h"
+#include "administration.h"
 #include "api/routes.h"
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
+#include "file_service.h"
+#include "listeners.h"
 #include "local_conversations.h"
 #include "mcp/server.h"
+#include "operations.h"
 #include "runtime.h"
 #include "server_state.h"
 #include "storage/data_directory.h"
@@ -33,15 +37,6 @@ struct TokenText {
     std::string paste{};
     std::string note{};
 };
-
-std::vector<access::NamedToken> named_tokens(const config::Settings& settings) {
-    std::vector<access::NamedToken> tokens;
-    for (const std::string& entry : settings.auth.tokens) {
-        const std::size_t colon = entry.find(':');  // the settings allow no other form
-        tokens.push_back({.principal = entry.substr(0, colon), .token = entry.substr(colon + 1)});
-    }
-    return tokens;
-}
 
 Result<TokenText> choose_token(const config::Settings& settings,
                                const storage::DataDirectory& directory) {
@@ -80,30 +75,8 @@ std::string public_base(const config::Settings& settings) {
     return url;
 }
 
-std::string base_url(const config::Settings& settings, unsigned short port) {
-    if (!settings.server.public_base_url.empty()) {
-        return public_base(settings);
-    }
-    config::ListenAddress address = settings.server.listen;
-    if (address.host.empty() || address.host == "0.0.0.0" || address.host == "::") {
-        address.host = "127.0.0.1";
-    }
-    address.port = port;
-    return "http://" + config::format_listen_address(address);
-}
-
-std::vector<std::string> allowed_hosts(const config::Settings& settings) {
-    std::vector<std::string> hosts = settings.server.allowed_hosts;
-    const std::string& url = settings.server.public_base_url;
-    const std::size_t scheme = url.find("://");
-    if (scheme != std::string::npos) {
-        const std::string authority =
-            url.substr(scheme + 3, url.find('/', scheme + 3) - scheme - 3);
-        if (const auto host = access::host_name(authority)) {
-            hosts.push_back(*host);
-        }
-    }
-    return hosts;
+std::string base_url(const config::Settings& settings, const Listeners& listeners) {
+    return settings.server.public_base_url.empty() ? listeners.url() : public_base(settings);
 }
 
 void greet(const std::string& url, const TokenText& token, const execution::Isolation& isolation) {
@@ -132,9 +105,10 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
 // Everything the HTTP service consists of, wired from the outside in.
 struct Service {
     struct Parts {
-        boost::asio::ip::tcp::acceptor acceptor;
         access::Gate gate;
         const storage::OutputStore& outputs;
+        transport::HttpRouter::Watch watch;
+        const Spool& spool;
     };
 
     Service(Runtime& runtime, const config::Settings& settings, Fixtures fixtures, Parts parts)
@@ -145,19 +119,37 @@ struct Service {
                .fixtures = fixtures},
               runtime.log()),
           routes(
-              runtime.engine(), [&runtime] { return runtime.engine().ready(); }, &parts.outputs,
-              &runtime.engine().feed()),
-          router(std::move(parts.gate), mcp, routes),
+              runtime.engine(),
+              [this, &runtime] { return runtime.engine().ready() && !http.is_draining(); },
+              &parts.outputs, &runtime.engine().feed(), parts.watch.counters),
+          router(std::move(parts.gate), mcp, routes, parts.watch),
           http(
-              std::move(parts.acceptor),
+              runtime.io().get_executor(),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
                   return router.answer(std::move(request), std::move(cancellation));
               },
-              {.body_limit = settings.limits.body,
-               .connections = settings.limits.connections,
-               .precheck =
-                   [this](const access::HttpRequest& request) { return router.check(request); }},
-              runtime.log()) {}
+              {.precheck = [this](const access::HttpRequest& request) { return check(request); },
+               .body_of =
+                   [this](const access::HttpRequest& request) { return router.body_plan(request); },
+               .spool = &parts.spool.fd()},
+              runtime.log()) {
+        http.change([&settings](auto& options) { set_options(options, settings); });
+    }
+
+    // What comes on connections that are still open while the server finishes.
+    std::optional<access::HttpResponse> check(const access::HttpRequest& request) {
+        if (http.is_draining() && !routes.is_public(request)) {
+            access::HttpResponse refusal = access::make_refusal(503, "the server is stopping");
+            refusal.headers.emplace_back("Retry-After", "1");
+            return refusal;
+        }
+        return router.check(request);
+    }
+
+    void stop() {
+        mcp.stop();
+        http.stop();
+    }
 
     mcp::Server mcp;
     api::Routes routes;
@@ -166,13 +158,18 @@ struct Service {
 };
 
 Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
-                                       Authorization* authorization,
+                                       Authorization* authorization, Operations* operations,
                                        std::function<void()> greeting) {
     runtime->engine().require_self_test();
     BJ_CO_TRY_VOID(co_await runtime->engine().self_test());
     co_await authorization->begin(&runtime->tasks());
     greeting();
+    operations->begin();
     co_await service->http.run();
+    co_await finish_requests(runtime, &service->http,
+                             operations->reload().settings().server.shutdown_time);
+    authorization->stop();
+    service->stop();
     const TimePoint deadline = Clock::now() + kFarewellTime;
     co_await service->http.wait(deadline);
     co_await service->mcp.wait(deadline);
@@ -181,8 +178,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 6> kUnusedSections{
-        "files.secret", "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
+                                                              "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -198,6 +195,12 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
     }
 }
 
+void warn_of_fixtures(Fixtures fixtures, const Log& log) {
+    if (fixtures == Fixtures::Present) {
+        log.warning("tools for tests of the MCP protocol are offered (--conformance)");
+    }
+}
+
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
     if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
         return fail(ErrorCode::Denied,
@@ -209,6 +212,7 @@ Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures)
 
 Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     const config::Settings& settings = loaded.settings;
+    BJ_TRY(Inheritance inherited, Inheritance::take());
     BJ_TRY_VOID(check_fixtures(settings, fixtures));
     BJ_TRY(const storage::DataDirectory directory,
            storage::DataDirectory::open(choose_data_directory(settings)));
@@ -217,10 +221,12 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                        .space = settings.files.output_space}));
     BJ_TRY(const std::unique_ptr<storage::SessionRegister> sessions,
            storage::SessionRegister::open(directory.fd()));
+    BJ_TRY(const Spool spool, Spool::open(directory));
     BJ_TRY(const Fd token_folder, access::open_token_folder(directory.fd()));
     BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
     BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
            storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
+    BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
     BJ_TRY(const std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
@@ -233,14 +239,15 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .sessions = session_bounds(settings),
                             .session_register = sessions.get(),
                             .conversations = conversations.get(),
+                            .url_signer = signer.get(),
                             .state = state->database(),
                             .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
-    if (fixtures == Fixtures::Present) {
-        runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
-    }
-    BJ_TRY(auto acceptor,
-           transport::HttpServer::listen(runtime->io().get_executor(), settings.server.listen));
+    warn_of_fixtures(fixtures, runtime->log());
+    BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,
+                                                std::move(inherited.sockets), runtime->log()));
+    Operations operations(loaded, std::move(inherited.manager), *runtime);
+    BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(TokenText token, choose_token(settings, directory));
     if (fixtures == Fixtures::Present) {
@@ -254,11 +261,12 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
         BJ_TRY_VOID(state->database()->give_to(account.user, account.group));
+        BJ_TRY_VOID(operations.give_to(account, spool, listeners));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
     const ServerState::Use in_use(*state);  // ends before the runtime does
     BJ_TRY_VOID(state->start(runtime->engine()));
-    const std::string url = base_url(settings, acceptor.local_endpoint().port());
+    const std::string url = base_url(settings, listeners);
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,
                                             .token_folder = token_folder,
@@ -267,14 +275,21 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     access::Gate gate(authorization->gate_options({.token = token.token,
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
-    Service service(*runtime, settings, fixtures, {std::move(acceptor), std::move(gate), *outputs});
-    return runtime->run(serve_until_stopped(runtime.get(), &service, authorization.get(),
-                                            [&] { greet(url, token, runtime->isolation()); }),
-                        [&] {
-                            authorization->stop();
-                            service.mcp.stop();
-                            service.http.stop();
-                        });
+    runtime->engine().ask(*authorization);
+    Administration administration(*runtime, operations.reload(), token_folder, token.token);
+    Service service(*runtime, settings, fixtures,
+                    {std::move(gate), *outputs, administration.watch(), spool});
+    administration.attach(service.http, service.routes, *conversations);
+    add_file_routes(service.routes, runtime->engine(), settings, {*signer, url});
+    listeners.add_to(service.http);
+    operations.attach(service.http, service.router, listeners.tls());
+    return runtime->run(
+        serve_until_stopped(runtime.get(), &service, authorization.get(), &operations,
+                            [&] { greet(url, token, runtime->isolation()); }),
+        [&] {
+            operations.stop();
+            service.http.drain();
+        });
 }
 
 }  // namespace

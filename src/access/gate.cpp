@@ -87,18 +87,30 @@ HttpResponse make_refusal(unsigned status, std::string_view message) {
     return {.status = status, .body = to_text(json::object{{"error", make_valid_utf8(message)}})};
 }
 
-Gate::Gate(Options options) : options_(std::move(options)), tokens_(options_.named_tokens) {
-    tokens_.push_back({.token = options_.token});
-    for (std::string& host : options_.allowed_hosts) {
+Gate::Gate(Options options) : options_(std::move(options)) {
+    take_tokens(options_.named_tokens);
+    allow_hosts(options_.allowed_hosts);
+}
+
+void Gate::allow_hosts(std::vector<std::string> hosts) {
+    for (std::string& host : hosts) {
         host = to_lower(host);
     }
+    options_.allowed_hosts = std::move(hosts);
+}
+
+void Gate::take_tokens(std::vector<NamedToken> named_tokens) {
+    tokens_ = std::move(named_tokens);
+    tokens_.push_back({.token = options_.token});
 }
 
 std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const {
     const std::string host = request.header("Host").value_or("");
     const std::optional<std::string> name = host_name(host);
     // An attacker's page can point a name of its own at our address, but not a number.
-    if (!name || !(is_loopback(*name) || is_address(*name) || is_listed(*name))) {
+    // Nor can it reach a Unix socket.
+    const bool reachable = request.arrival == Arrival::Network;
+    if (reachable && (!name || !(is_loopback(*name) || is_address(*name) || is_listed(*name)))) {
         return make_refusal(403,
                             "the Host header names no host of this server; use localhost or an "
                             "address, or add the name to server.allowed_hosts");
@@ -118,36 +130,39 @@ std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const 
 }
 
 std::optional<HttpResponse> Gate::check(const HttpRequest& request, Door door) const {
+    std::expected<Caller, HttpResponse> caller = examine(request, door);
+    return caller ? std::nullopt : std::optional(std::move(caller.error()));
+}
+
+std::expected<Caller, HttpResponse> Gate::examine(const HttpRequest& request, Door door) const {
     if (std::optional<HttpResponse> refusal = check_names(request)) {
-        return refusal;
+        return std::unexpected(std::move(*refusal));
     }
     if (std::optional<HttpResponse> answer = answer_preflight(request)) {
-        return answer;
+        return std::unexpected(std::move(*answer));
     }
-    std::optional<HttpResponse> answer = answer_discovery(request);
-    if (!answer && door == Door::Guarded) {
-        answer = check_token(request);
+    std::expected<Caller, HttpResponse> caller = Caller{.rights = {}};
+    if (std::optional<HttpResponse> answer = answer_discovery(request)) {
+        caller = std::unexpected(std::move(*answer));
+    } else if (door == Door::Guarded) {
+        caller = identify(request);
     }
-    if (answer) {
-        std::ranges::move(cross_origin_headers(request), std::back_inserter(answer->headers));
+    if (!caller) {
+        std::ranges::move(cross_origin_headers(request),
+                          std::back_inserter(caller.error().headers));
     }
-    return answer;
+    return caller;
 }
 
 std::optional<HttpResponse> Gate::admit(HttpRequest& request, Door door) const {
-    if (std::optional<HttpResponse> answer = check(request, door)) {
-        return answer;
+    std::expected<Caller, HttpResponse> caller = examine(request, door);
+    if (!caller) {
+        return std::move(caller.error());
     }
-    request.rights = {};
-    if (door == Door::Guarded) {
-        std::expected<Caller, HttpResponse> caller = identify(request);
-        if (!caller) {
-            return std::move(caller.error());
-        }
-        request.principal = std::move(caller->principal);
-        request.rights = caller->rights;
-        request.tool_sets = std::move(caller->tool_sets);
-    }
+    request.principal = std::move(caller->principal);
+    request.rights = caller->rights;
+    request.tool_sets = std::move(caller->tool_sets);
+    request.limits = caller->limits;
     request.resource_metadata = options_.resource.metadata_url;
     if (request.stream) {
         request.stream->add_headers(cross_origin_headers(request));

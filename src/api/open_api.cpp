@@ -4,6 +4,8 @@
 
 #include <boost/json/array.hpp>
 
+#include "api/operation_parts.h"
+#include "api/repeats.h"
 #include "base/ascii.h"
 
 namespace belljar::api {
@@ -14,10 +16,6 @@ constexpr std::string_view kIntroduction =
     "the native interface; the other paths are for clients of other services, and for MCP.\n\n"
     "Send a token as `Authorization: Bearer ...`. Refusals under `/v1` are problem details "
     "(RFC 9457), elsewhere an object with the member `error`.";
-
-json::object reference(std::string_view schema) {
-    return {{"$ref", fmt::format("#/components/schemas/{}", schema)}};
-}
 
 bool is_native(const Operation& operation) { return operation.path.starts_with("/v1/"); }
 
@@ -37,19 +35,27 @@ json::array path_parameters(const Operation& operation) {
         const std::size_t end = operation.path.find_first_of(".}", begin);
         const std::string name = operation.path.substr(begin + 1, end - begin - 1);
         const auto schema = operation.path_schemas.find(name);
-        parameters.push_back({{"name", name},
-                              {"in", "path"},
-                              {"required", true},
-                              {"schema", schema == operation.path_schemas.end()
-                                             ? json::object{{"type", "string"}, {"minLength", 1}}
-                                             : schema->second}});
+        json::object parameter{{"name", name},
+                               {"in", "path"},
+                               {"required", true},
+                               {"schema", schema == operation.path_schemas.end()
+                                              ? json::object{{"type", "string"}, {"minLength", 1}}
+                                              : schema->second}};
+        if (operation.path[end] == '.') {
+            parameter["x-slashes"] = true;
+        }
+        parameters.push_back(std::move(parameter));
     }
     return parameters;
 }
 
 json::array parameters_of(const Operation& operation) {
     json::array parameters = path_parameters(operation);
-    for (const Parameter& parameter : operation.parameters) {
+    std::vector<Parameter> all = operation.parameters;
+    if (is_native(operation) && operation.method == "POST") {
+        all.push_back(repeat_parameter());
+    }
+    for (const Parameter& parameter : all) {
         parameters.push_back(
             {{"name", parameter.name},
              {"in", parameter.place == Parameter::Place::Query ? "query" : "header"},
@@ -96,7 +102,9 @@ json::object responses_of(const Operation& operation) {
     for (const Answer& answer : operation.answers) {
         responses[std::to_string(answer.status)] = response_of(answer);
     }
-    responses["default"] = refusal_of(operation);
+    for (const std::string_view refusals : {"4XX", "5XX"}) {
+        responses[refusals] = refusal_of(operation);
+    }
     return responses;
 }
 

@@ -119,7 +119,10 @@ void OperationTable::add(Operation operation) {
 }
 
 void OperationTable::add_schema(std::string name, json::object schema) {
-    schemas_.insert_or_assign(std::move(name), std::move(schema));
+    const auto [place, fresh] = schemas_.emplace(name, schema);
+    if (!fresh && place->second != schema) {
+        throw std::logic_error("two schemas: " + name);
+    }
 }
 
 OperationTable::Finding OperationTable::choose(const Place& place, std::string_view method,

@@ -29,7 +29,7 @@ class OperationTable {
 
     // Two of the same method and path are a mistake of ours, and so is an id that is taken.
     void add(Operation operation);
-    // A schema that operations refer to by name.
+    // A schema that operations refer to by name. Two of one name are a mistake of ours.
     void add_schema(std::string name, json::object schema);
 
     [[nodiscard]] Finding find(std::string_view method, std::string_view path) const;

@@ -8,7 +8,9 @@
 
 #include "access/gate.h"
 #include "api/byte_range.h"
+#include "api/operation_parts.h"
 #include "base/json.h"
+#include "base/json_schema.h"
 #include "execution/error_wire.h"
 
 namespace belljar::api {
@@ -30,12 +32,6 @@ std::string uri_of(std::string_view execution_id, OutputStream stream) {
     return fmt::format("{}{}{}/{}", kBefore, execution_id, kAfter, execution::name_of(stream));
 }
 
-HttpResponse refuse_method() {
-    HttpResponse response = make_refusal(405, "this path does not take that method");
-    response.headers.emplace_back("Allow", "GET, HEAD");
-    return response;
-}
-
 // What a stream consists of never changes, so its name is tag enough.
 std::string tag_of(std::string_view execution_id, OutputStream stream) {
     return fmt::format("\"{}-{}\"", execution_id, execution::name_of(stream));
@@ -54,28 +50,69 @@ HttpResponse refuse_range(std::uint64_t size) {
     return response;
 }
 
+storage::OutputOwner owner_of(const Call& call) {
+    return {.execution_id = call.path_value("run_id"), .principal = call.request.principal};
+}
+
+constexpr std::string_view kKeptOutput = R"({
+  "type": "object",
+  "properties": {
+    "execution_id": {"type": "string"},
+    "streams": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string", "enum": ["stdout", "stderr"]},
+          "bytes": {"type": "integer", "minimum": 0},
+          "complete": {"type": "boolean"},
+          "uri": {"type": "string"}
+        },
+        "required": ["name", "bytes", "complete", "uri"],
+        "additionalProperties": false
+      }
+    }
+  },
+  "required": ["execution_id", "streams"],
+  "additionalProperties": false
+})";
+
 }  // namespace
 
-std::optional<HttpResponse> OutputRoutes::answer(const HttpRequest& request) const {
-    std::string_view path = request.path;
-    const std::size_t end = path.find(kAfter, kBefore.size());
-    if (!path.starts_with(kBefore) || end == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const storage::OutputOwner owner{
-        .execution_id = std::string(path.substr(kBefore.size(), end - kBefore.size())),
-        .principal = request.principal};
-    const std::string_view rest = path.substr(end + kAfter.size());
-    const bool reading = request.method == "GET" || request.method == "HEAD";
-    if (rest.empty()) {
-        return reading ? list(owner) : refuse_method();
-    }
+void OutputRoutes::add_to(OperationTable& table) {
+    table.add_schema("KeptOutput", schema_from(kKeptOutput));
+    table.add({.id = "listOutput",
+               .method = "GET",
+               .path = "/v1/runs/{run_id}/output",
+               .tag = "runs",
+               .summary = "What is kept of the output of a run",
+               .description = "Only of runs that wrote more than their results could hold.",
+               .rights = {access::Right::FilesRead},
+               .answers = {answer_in("KeptOutput", "The streams that are kept.")},
+               .handler = [this](Call call) { return answer_at_once(list(owner_of(call))); }});
     for (const OutputStream stream : kStreams) {
-        if (rest.starts_with('/') && rest.substr(1) == execution::name_of(stream)) {
-            return reading ? send(request, owner, stream) : refuse_method();
-        }
+        const std::string name(execution::name_of(stream));
+        Answer whole{.description = "The bytes that the program wrote.",
+                     .content = {{.media_type = "application/octet-stream",
+                                  .schema = {{"type", "string"}, {"format", "binary"}}}},
+                     .headers = {header_parameter("ETag", "Of the stream.")}};
+        Answer part = whole;
+        part.status = 206;
+        part.description = "The range that was asked for.";
+        part.headers.push_back(header_parameter("Content-Range", "Which bytes these are."));
+        table.add({.id = stream == OutputStream::Stdout ? "getStdout" : "getStderr",
+                   .method = "GET",
+                   .path = "/v1/runs/{run_id}/output/" + name,
+                   .tag = "runs",
+                   .summary = "The " + name + " of a run, uncut",
+                   .rights = {access::Right::FilesRead},
+                   .parameters = {header_parameter("Range", "One range of bytes."),
+                                  header_parameter("If-Range", "Only if the ETag is still this.")},
+                   .answers = {std::move(whole), std::move(part)},
+                   .handler = [this, stream](Call call) {
+                       return answer_at_once(send(call.request, owner_of(call), stream));
+                   }});
     }
-    return std::nullopt;
 }
 
 HttpResponse OutputRoutes::list(const storage::OutputOwner& owner) const {

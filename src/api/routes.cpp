@@ -2,9 +2,17 @@
 
 #include "access/challenge.h"
 #include "access/gate.h"
-#include "api/needed_rights.h"
+#include "api/conversation_routes.h"
+#include "api/described_routes.h"
+#include "api/dialect_piston.h"
+#include "api/dialect_routes.h"
+#include "api/dialect_sandbox_fusion.h"
+#include "api/docs_routes.h"
+#include "api/output_routes.h"
+#include "api/record_routes.h"
 #include "api/refusals.h"
 #include "api/run_routes.h"
+#include "api/session_routes.h"
 #include "api/system_routes.h"
 
 namespace belljar::api {
@@ -14,10 +22,20 @@ using access::HttpResponse;
 using access::make_refusal;
 
 Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
-               const storage::OutputStore* outputs, engine::RunFeed* feed)
-    : outputs_(outputs), sessions_(executor) {
-    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready)));
+               const storage::OutputStore* outputs, engine::RunFeed* feed,
+               const access::RequestCounters* requests)
+    : repeats_(executor.state()) {
+    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests));
+    add(std::make_unique<DocsRoutes>());
+    add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
+    add(std::make_unique<RecordRoutes>(executor, feed));
+    add(std::make_unique<OutputRoutes>(outputs));
+    add(std::make_unique<SessionRoutes>(executor));
+    add(std::make_unique<ConversationRoutes>(executor));
+    add(std::make_unique<DialectRoutes>(executor));
+    add(std::make_unique<PistonRoutes>(executor));
+    add(std::make_unique<SandboxFusionRoutes>(executor));
 }
 
 void Routes::add(std::unique_ptr<RouteGroup> group) {
@@ -40,6 +58,12 @@ std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest& request) co
     return found == nullptr ? std::nullopt : found->operation->body_plan;
 }
 
+std::string Routes::operation_of(const HttpRequest& request) const {
+    const OperationTable::Finding finding = table_.find(request.method, request.path);
+    const auto* found = std::get_if<OperationTable::Found>(&finding);
+    return found == nullptr ? "unknown" : found->operation->id;
+}
+
 Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {
     OperationTable::Finding finding = table_.find(request.method, request.path);
     if (auto* found = std::get_if<OperationTable::Found>(&finding);
@@ -48,10 +72,13 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
         if (!access::allows(request.rights, operation.rights)) {
             co_return access::insufficient_scope(request, operation.rights);
         }
+        const bool repeatable = Repeats::wants(request);
+        Call call{.request = std::move(request),
+                  .path_values = std::move(found->path_values),
+                  .cancellation = std::move(cancellation)};
         HttpResponse response =
-            co_await operation.handler({.request = std::move(request),
-                                        .path_values = std::move(found->path_values),
-                                        .cancellation = std::move(cancellation)});
+            co_await (repeatable ? repeats_.answer(&operation.handler, std::move(call))
+                                 : operation.handler(std::move(call)));
         co_return response;
     }
     if (const auto* wrong = std::get_if<OperationTable::WrongMethod>(&finding)) {
@@ -59,18 +86,6 @@ Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr c
     }
     if (const auto* bad = std::get_if<OperationTable::BadPath>(&finding)) {
         co_return make_refusal(400, bad->reason);
-    }
-    if (const access::Rights needed = needed_rights(request);
-        !access::allows(request.rights, needed)) {
-        co_return access::insufficient_scope(request, needed);
-    }
-    if (SessionRoutes::is_mine(request)) {
-        HttpResponse response =
-            co_await sessions_.answer(std::move(request), std::move(cancellation));
-        co_return response;
-    }
-    if (std::optional<HttpResponse> response = outputs_.answer(request)) {
-        co_return std::move(*response);
     }
     co_return make_refusal(404, "nothing is here; see POST /execute, POST /mcp, GET /health");
 }

@@ -123,12 +123,13 @@ TEST_F(RoutesTest, MetricsAreTextForPrometheus) {
     EXPECT_NE(response.body.find("\nbelljar_runs_running 3\n"), std::string::npos);
 }
 
-TEST_F(RoutesTest, OnlyHealthAndReadyArePublic) {
-    EXPECT_TRUE(routes.is_public({.path = "/health"}));
-    EXPECT_TRUE(routes.is_public({.path = "/ready"}));
+TEST_F(RoutesTest, OnlyWhatTellsNothingIsPublic) {
+    for (const char* path : {"/health", "/ready", "/openapi.json", "/docs", "/docs/docs.js"}) {
+        EXPECT_TRUE(routes.is_public({.path = path})) << path;
+    }
     for (const std::string& path :
          {"/execute", "/", "", "/health/", "/Health", "/health/../execute", "//health", "/ready/x",
-          "/mcp", "/health%2f", "/metrics"}) {
+          "/mcp", "/health%2f", "/metrics", "/docs/", "/docs/../metrics", "/v1/runs"}) {
         EXPECT_FALSE(routes.is_public({.path = path})) << path;
     }
 }
@@ -150,8 +151,8 @@ TEST_F(RoutesTest, WrongMethodsAreToldTheRightOnes) {
 }
 
 TEST_F(RoutesTest, OtherPathsAreNotFound) {
-    for (const std::string& path : {"/", "", "/nothing", "/execute/", "/EXECUTE",
-                                    "/execute/../health", "*", "http://localhost/execute"}) {
+    for (const std::string& path : {"", "/nothing", "/execute/", "/EXECUTE", "/execute/../health",
+                                    "*", "http://localhost/execute"}) {
         EXPECT_EQ(handle({.method = "POST", .path = path}).status, 404U) << path;
     }
 }

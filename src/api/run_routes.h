@@ -6,8 +6,8 @@
 
 namespace belljar::api {
 
-// Runs: POST /v1/runs (with live output if asked for), POST /v1/runs:batch, POST /execute, and
-// GET /mcp/events.
+// Running code: POST /v1/runs (at once, with live output, or in the background), POST
+// /v1/runs:batch, POST /v1/policy/preview, POST /execute, and GET /mcp/events.
 class RunRoutes final : public RouteGroup {
    public:
     RunRoutes(engine::Executor& executor, engine::RunFeed* feed)
@@ -16,8 +16,16 @@ class RunRoutes final : public RouteGroup {
     void add_to(OperationTable& table) override;
 
    private:
+    void add_create(OperationTable& table);
+    void add_others(OperationTable& table);
+
+    Task<access::HttpResponse> create(Call call);
     Task<access::HttpResponse> execute(Call call);
     Task<access::HttpResponse> execute_batch(Call call);
+    Task<access::HttpResponse> preview(Call call);
+    Task<access::HttpResponse> start(execution::RunRequest run);
+    Task<access::HttpResponse> finish(execution::RunRequest run,
+                                      engine::CancellationPtr cancellation);
     Task<access::HttpResponse> stream_run(execution::RunRequest run,
                                           engine::CancellationPtr cancellation,
                                           access::ResponseStreamPtr stream);

@@ -2,127 +2,160 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <charconv>
 
 #include "access/gate.h"
+#include "access/run_origin.h"
+#include "api/json_body.h"
+#include "api/operation_parts.h"
+#include "api/paging.h"
+#include "api/query.h"
+#include "api/refusals.h"
 #include "base/json.h"
 #include "engine/run_arguments.h"
-#include "engine/session_arguments.h"
-#include "execution/error_wire.h"
+#include "engine/run_schema.h"
+#include "outcome/result_schema.h"
 #include "outcome/session_json.h"
 
 namespace belljar::api {
 namespace {
 
-using access::HttpRequest;
 using access::HttpResponse;
 using access::make_refusal;
+using access::Right;
 using execution::SessionAction;
 using execution::SessionOrder;
+using execution::SessionView;
 
 constexpr std::string_view kAll = "/v1/sessions";
+constexpr std::string_view kOne = "/v1/sessions/{session_id}";
+constexpr std::uint64_t kMostCells = 1'000'000;
 
-HttpResponse refuse(const Error& error) {
-    return make_refusal(execution::http_status(error.code), execution::client_message(error));
+json::object cells_schema() {
+    return {{"type", "integer"},
+            {"minimum", 1},
+            {"maximum", kMostCells},
+            {"default", 1},
+            {"description", "How many cells back."}};
 }
 
-HttpResponse refuse_method(std::string_view allowed) {
-    HttpResponse response = make_refusal(405, "this path does not take that method");
-    response.headers.emplace_back("Allow", allowed);
-    return response;
-}
-
-// "cells=3" in a query. Nothing else is understood there.
-Result<json::object> arguments_of_query(std::string_view query) {
-    json::object arguments;
-    if (query.empty()) {
-        return arguments;
-    }
-    constexpr std::string_view kCells = "cells=";
-    std::int64_t cells = 0;
-    const bool known = query.starts_with(kCells);
-    const std::string_view digits = known ? query.substr(kCells.size()) : std::string_view();
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), cells);
-    if (!known || error != std::errc() || end != digits.data() + digits.size()) {
-        return fail(ErrorCode::InvalidArgument, "the query may be cells=N, how many cells back");
-    }
-    arguments["cells"] = cells;
-    return arguments;
-}
-
-Result<json::object> arguments_of_body(const std::string& body) {
+// Nothing but {"cells": n}, or no body at all.
+Result<std::uint64_t> read_cells(const std::string& body) {
     if (body.empty()) {
-        return json::object{};
+        return std::uint64_t{1};
     }
-    BJ_TRY(json::value value, parse_json(body));
-    if (!value.is_object()) {
-        return fail(ErrorCode::InvalidArgument,
-                    "the body must be an object such as {\"cells\": 1}");
+    BJ_TRY(const json::object arguments, read_object(body, R"({"cells": 1})"));
+    std::uint64_t cells = 1;
+    for (const auto& [name, value] : arguments) {
+        if (name != "cells") {
+            return fail(ErrorCode::InvalidArgument,
+                        fmt::format("unknown argument \"{}\"; allowed is cells",
+                                    std::string_view(name).substr(0, 64)));
+        }
+        const std::int64_t* number = value.if_int64();
+        if (number == nullptr || *number < 1 || static_cast<std::uint64_t>(*number) > kMostCells) {
+            return fail(ErrorCode::InvalidArgument,
+                        "\"cells\" must be a whole number from 1: how many cells back");
+        }
+        cells = static_cast<std::uint64_t>(*number);
     }
-    return std::move(value.get_object());
+    return cells;
+}
+
+json::object creation_schema() {
+    json::object schema = engine::run_arguments_schema();
+    schema.erase("required");
+    for (const std::string_view name : {"session", "session_id"}) {
+        schema.at("properties").as_object().erase(name);
+    }
+    return schema;
+}
+
+Operation operation_of(std::string_view id, std::string_view method, std::string path,
+                       std::string_view summary) {
+    return {.id = std::string(id),
+            .method = std::string(method),
+            .path = std::move(path),
+            .tag = "sessions",
+            .summary = std::string(summary),
+            .rights = {Right::Sessions},
+            .answers = {answer_in("Session", "The session.")}};
 }
 
 }  // namespace
 
-bool SessionRoutes::is_mine(const HttpRequest& request) {
-    return request.path == kAll || request.path.starts_with(std::string(kAll) + "/");
+void SessionRoutes::add_to(OperationTable& table) {
+    table.add_schema("Session", outcome::session_schema());
+    table.add_schema("SessionPage", page_schema("sessions", "Session"));
+    table.add_schema("SessionCreation", creation_schema());
+    Operation create = operation_of("createSession", "POST", std::string(kAll), "Begins a session");
+    create.description = "With a first cell, which does nothing if there is no `code`.";
+    create.rights = {Right::RunExec, Right::Sessions};
+    create.bodies = {{.schema = reference("SessionCreation")}};
+    create.body_optional = true;
+    create.answers = {answer_in("Session", "The session.", 201)};
+    create.answers.front().headers = {header_parameter("Location", "Where the session is.")};
+    create.handler = [this](Call call) { return begin(std::move(call)); };
+    table.add(std::move(create));
+
+    Operation all = operation_of("listSessions", "GET", std::string(kAll), "The caller's sessions");
+    all.parameters = page_parameters();
+    all.answers = {page_answer("SessionPage", "A page of them, by their ids.")};
+    all.handler = [this](Call call) { return list(std::move(call)); };
+    table.add(std::move(all));
+
+    Operation one = operation_of("getSession", "GET", std::string(kOne), "One session");
+    one.handler = [this](Call call) { return show(std::move(call)); };
+    table.add(std::move(one));
+
+    Operation remove =
+        operation_of("endSession", "DELETE", std::string(kOne), "Ends a session with its state");
+    remove.answers = {answer_in("Session", "The session as it was.")};
+    remove.handler = [this](Call call) { return end(std::move(call)); };
+    table.add(std::move(remove));
+    add_actions(table);
 }
 
-Task<HttpResponse> SessionRoutes::answer(HttpRequest request,
-                                         engine::CancellationPtr cancellation) {
-    const bool reads = request.method == "GET" || request.method == "HEAD";
-    if (request.path == kAll && request.method == "POST") {
-        HttpResponse begun = co_await begin(std::move(request), std::move(cancellation));
-        co_return begun;
+void SessionRoutes::add_actions(OperationTable& table) {
+    struct Action {
+        std::string_view id;
+        std::string_view path;
+        std::string_view summary;
+        SessionAction action;
+    };
+    for (const Action& action :
+         {Action{"undoCells", "/undo", "Goes back to the state before the last cells",
+                 SessionAction::Undo},
+          Action{"forkSession", "/fork", "Makes another session out of the state of this one",
+                 SessionAction::Fork},
+          Action{"resetSession", "/reset", "Goes back to the state before the first cell",
+                 SessionAction::Reset}}) {
+        Operation operation =
+            operation_of(action.id, "POST", std::string(kOne).append(action.path), action.summary);
+        operation.bodies = {{.schema = object_schema({{"cells", cells_schema()}}, {})}};
+        operation.body_optional = true;
+        operation.handler = [this, what = action.action](Call call) {
+            return act(std::move(call), what);
+        };
+        table.add(std::move(operation));
     }
-    if (request.path == kAll) {
-        co_return reads ? list(request.principal) : refuse_method("GET, HEAD, POST");
-    }
-    const std::string rest = request.path.substr(kAll.size() + 1);
-    const std::size_t slash = rest.find('/');
-    const std::string action = slash == std::string::npos ? "" : rest.substr(slash + 1);
-    if (action.empty()) {
-        const SessionOrder order{.principal = request.principal,
-                                 .session_id = rest.substr(0, slash),
-                                 .action = SessionAction::End};
-        if (reads) {
-            co_return show(order);
-        }
-        if (request.method != "DELETE") {
-            co_return refuse_method("GET, HEAD, DELETE");
-        }
-        HttpResponse ended = co_await obey(order);
-        co_return ended;
-    }
-    if (action != "undo" && action != "fork" && action != "reset" && action != "diff") {
-        co_return make_refusal(404, "a session has undo, fork, reset and diff");
-    }
-    const bool fits = action == "diff" ? reads : request.method == "POST";
-    if (!fits) {
-        co_return refuse_method(action == "diff" ? "GET, HEAD" : "POST");
+    Operation compare_operation = operation_of("compareSession", "GET", std::string(kOne) + "/diff",
+                                               "What the last cells have changed");
+    compare_operation.parameters = {
+        query_parameter("cells", "How many cells back.", cells_schema())};
+    compare_operation.handler = [this](Call call) { return compare(std::move(call)); };
+    table.add(std::move(compare_operation));
+}
+
+Task<HttpResponse> SessionRoutes::begin(Call call) {
+    const bool given = !call.request.body.empty();
+    if (given && !is_json(call.request)) {
+        co_return refuse_media_type();
     }
     Result<json::object> arguments =
-        reads ? arguments_of_query(request.query) : arguments_of_body(request.body);
-    if (!arguments) {
-        co_return refuse(arguments.error());
-    }
-    (*arguments)["action"] = action;
-    (*arguments)["session_id"] = rest.substr(0, slash);
-    Result<std::optional<SessionOrder>> order = engine::parse_session_arguments(*arguments);
-    if (!order) {
-        co_return refuse(order.error());
-    }
-    (*order)->principal = request.principal;
-    HttpResponse response = co_await obey(**order);
-    co_return response;
-}
-
-// With a first cell that does nothing.
-Task<HttpResponse> SessionRoutes::begin(HttpRequest request, engine::CancellationPtr cancellation) {
-    Result<json::object> arguments = arguments_of_body(request.body);
+        given ? read_object(call.request.body, R"({"language": "python"})") : json::object{};
     if (arguments) {
         arguments->emplace("code", "");  // unless there is one
         (*arguments)["session"] = true;
@@ -132,34 +165,92 @@ Task<HttpResponse> SessionRoutes::begin(HttpRequest request, engine::Cancellatio
     if (!run) {
         co_return refuse(run.error());
     }
-    run->principal = request.principal;
+    access::set_origin(*run, call.request);
     const Result<execution::RunResult> result =
-        co_await executor_.execute(std::move(*run), std::move(cancellation));
+        co_await executor_.execute(std::move(*run), std::move(call.cancellation));
     if (!result) {
         co_return refuse(result.error());
     }
-    HttpResponse shown = show(
-        {.principal = std::move(request.principal), .session_id = result->session_id.value_or("")});
-    shown.status = shown.status == 200 ? 201 : shown.status;
+    const std::string id = result->session_id.value_or("");
+    HttpResponse shown = find(call.request.principal, id);
+    if (shown.status != 200) {
+        co_return make_refusal(409, "the session ended with its first cell");
+    }
+    shown.status = 201;
+    shown.headers.emplace_back("Location", fmt::format("{}/{}", kAll, id));
     co_return shown;
 }
 
+Task<HttpResponse> SessionRoutes::list(Call call) {
+    const Result<Query> query = Query::parse(call.request.query, {"limit", "cursor"});
+    const Result<execution::PageQuery> page = query ? read_page(*query) : fail(query.error());
+    if (!page) {
+        co_return refuse(page.error());
+    }
+    std::vector<SessionView> views = executor_.list_sessions(call.request.principal);
+    std::ranges::sort(views, {}, &SessionView::session_id);
+    json::array sessions;
+    std::string next;
+    for (auto view = std::ranges::upper_bound(views, page->after, {}, &SessionView::session_id);
+         view != views.end(); ++view) {
+        if (sessions.size() == page->limit) {
+            next = std::prev(view)->session_id;
+            break;
+        }
+        sessions.push_back(outcome::to_json(*view));
+    }
+    co_return make_page(call.request, {{"sessions", std::move(sessions)}}, next);
+}
+
+Task<HttpResponse> SessionRoutes::show(Call call) {
+    co_return find(call.request.principal, call.path_value("session_id"));
+}
+
+Task<HttpResponse> SessionRoutes::end(Call call) {
+    HttpResponse response = co_await obey({.principal = call.request.principal,
+                                           .session_id = call.path_value("session_id"),
+                                           .action = SessionAction::End});
+    co_return response;
+}
+
+Task<HttpResponse> SessionRoutes::act(Call call, SessionAction action) {
+    if (!call.request.body.empty() && !is_json(call.request)) {
+        co_return refuse_media_type();
+    }
+    const Result<std::uint64_t> cells = read_cells(call.request.body);
+    if (!cells) {
+        co_return refuse(cells.error());
+    }
+    HttpResponse response = co_await obey({.principal = call.request.principal,
+                                           .session_id = call.path_value("session_id"),
+                                           .action = action,
+                                           .cells = *cells});
+    co_return response;
+}
+
+Task<HttpResponse> SessionRoutes::compare(Call call) {
+    const Result<Query> query = Query::parse(call.request.query, {"cells"});
+    const Result<std::optional<std::uint64_t>> cells =
+        query ? query->number("cells", {1, kMostCells}) : fail(query.error());
+    if (!cells) {
+        co_return refuse(cells.error());
+    }
+    HttpResponse response = co_await obey({.principal = call.request.principal,
+                                           .session_id = call.path_value("session_id"),
+                                           .action = SessionAction::Diff,
+                                           .cells = cells->value_or(1)});
+    co_return response;
+}
+
 Task<HttpResponse> SessionRoutes::obey(SessionOrder order) {
-    const Result<execution::SessionView> view = co_await executor_.obey(std::move(order));
+    const Result<SessionView> view = co_await executor_.obey(std::move(order));
     co_return view ? HttpResponse{.body = to_text(outcome::to_json(*view))} : refuse(view.error());
 }
 
-HttpResponse SessionRoutes::list(const std::string& principal) const {
-    json::array sessions;
-    for (const execution::SessionView& view : executor_.list_sessions(principal)) {
-        sessions.push_back(outcome::to_json(view));
-    }
-    return {.body = to_text(json::object{{"sessions", std::move(sessions)}})};
-}
-
-HttpResponse SessionRoutes::show(const SessionOrder& wanted) const {
-    for (const execution::SessionView& view : executor_.list_sessions(wanted.principal)) {
-        if (view.session_id == wanted.session_id) {
+HttpResponse SessionRoutes::find(const std::string& principal,
+                                 const std::string& session_id) const {
+    for (const SessionView& view : executor_.list_sessions(principal)) {
+        if (view.session_id == session_id) {
             return {.body = to_text(outcome::to_json(view))};
         }
     }

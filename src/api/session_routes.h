@@ -1,32 +1,31 @@
 #pragma once
 
-#include <optional>
-
-#include "access/http_message.h"
-#include "base/task.h"
-#include "engine/cancellation.h"
+#include "api/route_group.h"
 #include "engine/executor.h"
 
 namespace belljar::api {
 
-// Sessions by REST: POST /v1/sessions ({"language": ..., all optional}) begins one, GET
-// /v1/sessions, GET and DELETE /v1/sessions/{id}, POST
-// /v1/sessions/{id}/undo, fork and reset ({"cells": n} where it matters), GET
-// /v1/sessions/{id}/diff?cells=n. Cells are runs: POST /v1/runs with "session" or "session_id".
-class SessionRoutes {
+// Sessions: POST and GET /v1/sessions, GET and DELETE /v1/sessions/{session_id}, POST
+// /v1/sessions/{session_id}/undo, fork and reset, GET /v1/sessions/{session_id}/diff. Cells are
+// runs: POST /v1/runs with "session" or "session_id".
+class SessionRoutes final : public RouteGroup {
    public:
     explicit SessionRoutes(engine::Executor& executor) : executor_(executor) {}
 
-    [[nodiscard]] static bool is_mine(const access::HttpRequest& request);
-    Task<access::HttpResponse> answer(access::HttpRequest request,
-                                      engine::CancellationPtr cancellation);
+    void add_to(OperationTable& table) override;
 
    private:
-    Task<access::HttpResponse> begin(access::HttpRequest request,
-                                     engine::CancellationPtr cancellation);
+    void add_actions(OperationTable& table);
+
+    Task<access::HttpResponse> begin(Call call);
+    Task<access::HttpResponse> list(Call call);
+    Task<access::HttpResponse> show(Call call);
+    Task<access::HttpResponse> end(Call call);
+    Task<access::HttpResponse> act(Call call, execution::SessionAction action);
+    Task<access::HttpResponse> compare(Call call);
     Task<access::HttpResponse> obey(execution::SessionOrder order);
-    [[nodiscard]] access::HttpResponse list(const std::string& principal) const;
-    [[nodiscard]] access::HttpResponse show(const execution::SessionOrder& wanted) const;
+    [[nodiscard]] access::HttpResponse find(const std::string& principal,
+                                            const std::string& session_id) const;
 
     engine::Executor& executor_;
 };

@@ -65,6 +65,15 @@ void check_oauth(Draft& draft) {
     }
 }
 
+void check_tls(Draft& draft) {
+    const ServerSettings& server = draft.settings().server;
+    if (server.tls_certificate.empty() != server.tls_key.empty()) {
+        const char* given = server.tls_key.empty() ? "server.tls_certificate" : "server.tls_key";
+        draft.add_problem(fmt::format("{}; set server.tls_certificate and server.tls_key, or none",
+                                      draft.describe(*find_key(given))));
+    }
+}
+
 }  // namespace
 
 void resolve_contradictions(Draft& draft) {
@@ -79,6 +88,7 @@ void resolve_contradictions(Draft& draft) {
     keep_below<std::uint32_t>(draft, {.value = "pool.ready", .maximum = "pool.most"});
     check_user_ids(draft);
     check_oauth(draft);
+    check_tls(draft);
 }
 
 }  // namespace belljar::config

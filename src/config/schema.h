@@ -20,10 +20,11 @@ using Slot = std::variant<std::string*, std::vector<std::string>*, Duration*, By
 
 // What a text, or each item of a list, may consist of.
 enum class TextForm {
-    Any,          // one line of UTF-8
-    Word,         // printable ASCII without spaces and quotes
-    Url,          // starts with http:// or https://
-    NamedSecret,  // name:secret, the name of letters, digits, '.', '_' and '-'
+    Any,           // one line of UTF-8
+    Word,          // printable ASCII without spaces and quotes
+    Url,           // starts with http:// or https://
+    AddressRange,  // 10.0.0.0/8, ::1 or unix
+    NamedSecret,   // name:secret, the name of letters, digits, '.', '_' and '-'
 };
 
 enum class Secrecy { Open, Secret };

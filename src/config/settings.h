@@ -29,6 +29,11 @@ struct ServerSettings {
     std::string public_base_url{};
     std::string user{};
     std::vector<std::string> allowed_hosts{};
+    std::string unix_socket{};  // empty: none
+    std::string tls_certificate{};
+    std::string tls_key{};
+    std::vector<std::string> trusted_proxies{};
+    Duration shutdown_time = std::chrono::seconds(10);
 
     bool operator==(const ServerSettings&) const = default;
 };
@@ -53,6 +58,10 @@ struct FileSettings {
     std::string workspace_path{};
     std::uint32_t output_keep = 256;
     Bytes output_space = gibibytes(1);
+    Duration url_lifetime = std::chrono::hours(1);  // zero: for ever
+    Duration url_max_lifetime = std::chrono::hours(7 * 24);
+    Switch legacy_urls = Switch::Off;
+    Bytes upload = gibibytes(1);
 
     bool operator==(const FileSettings&) const = default;
 };
@@ -102,6 +111,20 @@ struct LimitSettings {
     Duration queue_time = std::chrono::seconds(30);
     std::uint32_t batch_parallel = 0;
     std::uint32_t connections = 1024;
+    std::uint32_t connections_per_address = 0;  // 0: no limit but that above
+    Bytes head = kibibytes(32);
+    std::uint32_t headers = 100;
+    Duration idle_time = std::chrono::seconds(60);
+    Duration head_time = std::chrono::seconds(15);
+    Duration body_time = std::chrono::seconds(60);
+    Bytes body_rate = kibibytes(4);
+    std::uint32_t requests_per_minute = 0;  // 0: as many as come, here and below
+    std::uint32_t request_burst = 0;        // 0: a minute's worth
+    std::uint32_t global_requests_per_minute = 0;
+    std::uint32_t global_request_burst = 0;
+    std::uint32_t unknown_requests_per_minute = 3000;
+    std::uint32_t runs_per_day = 0;
+    std::uint32_t cpu_seconds_per_day = 0;
 
     bool operator==(const LimitSettings&) const = default;
 };
@@ -168,6 +191,7 @@ struct AuditSettings {
 
 struct LogSettings {
     LogLevel level = LogLevel::Info;
+    std::string path{};  // empty: standard error
 
     bool operator==(const LogSettings&) const = default;
 };

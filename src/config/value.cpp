@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/utf8.h"
+#include "config/address_range.h"
 #include "config/choice.h"
 #include "config/duration.h"
 #include "config/problems.h"
@@ -117,6 +118,8 @@ bool has_form(std::string_view text, TextForm form) {
         case TextForm::Url:
             return std::ranges::all_of(text, is_word_letter) &&
                    (text.empty() || text.starts_with("http://") || text.starts_with("https://"));
+        case TextForm::AddressRange:
+            return parse_address_range(text).has_value();
         case TextForm::NamedSecret:
             return is_named_secret(text);
     }
@@ -191,6 +194,8 @@ std::string_view describe_form(TextForm form) {
             return "text without spaces and quotes";
         case TextForm::Url:
             return "an address that starts with http:// or https://";
+        case TextForm::AddressRange:
+            return "an address, a range of them such as 10.0.0.0/8, or unix";
         case TextForm::NamedSecret:
             return "name:secret";
     }
@@ -205,6 +210,9 @@ std::string expected(const Key& key, const std::vector<std::string>&) {
     const std::span<const std::string_view> choices = choices_of(key);
     if (key.form == TextForm::NamedSecret) {
         return "a list of name:secret, the names of letters, digits, '.', '_' and '-'";
+    }
+    if (key.form == TextForm::AddressRange) {
+        return "a list of addresses, ranges of them such as 10.0.0.0/8, or unix";
     }
     return choices.empty() ? "a list of texts without spaces and quotes"
                            : fmt::format("a list of some of: {}", fmt::join(choices, ", "));

@@ -83,6 +83,12 @@ Task<Result<storage::StagedFile>> Conversations::stage_file(execution::FileName 
 
 Task<Result<PutFile>> Conversations::put_file(FilePut /*put*/) { co_return nothing_kept(); }
 
+Task<Result<std::vector<PutFile>>> Conversations::import_files(FileImport /*import*/) {
+    co_return nothing_kept();
+}
+
+std::string Conversations::url_of(const execution::FileName& /*name*/) const { return {}; }
+
 Task<Result<void>> Conversations::make_directory(execution::FileName /*name*/) {
     co_return nothing_kept();
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "execution/conversation.h"
+#include "storage/file_import.h"
 #include "storage/staged_file.h"
 
 namespace belljar::engine {
@@ -36,6 +37,13 @@ struct FilePut {
 struct PutFile {
     execution::FileView file{};  // with its digest
     execution::FileChange::Kind kind = execution::FileChange::Kind::Created;
+};
+
+// Several files that come in at once. Their content is read on another thread.
+struct FileImport {
+    execution::FileName where{};  // path: the directory that they go to; empty: the topmost
+    std::vector<storage::IncomingFile> files{};
+    execution::Existing existing = execution::Existing::Kept;
 };
 
 // A regular file that is open for reading. Whoever replaces or deletes it leaves this one as it is.
@@ -101,6 +109,8 @@ class Conversations {
     // Makes the conversation and the directories. Once this has answered, the file survives a
     // crash; before, and if it fails, the old content is there.
     virtual Task<Result<PutFile>> put_file(FilePut put);
+    // Several files, all of them or none. Makes the conversation.
+    virtual Task<Result<std::vector<PutFile>>> import_files(FileImport import);
     virtual Task<Result<void>> make_directory(execution::FileName name);
     // Files and whole directories. Conflict if something is there that may not be replaced, or that
     // is a directory.
@@ -112,6 +122,10 @@ class Conversations {
     // Removes conversations that have not been used for long, are old, or are too much together.
     // One that a run has or that is being changed stays.
     virtual Task<Result<execution::CleanupReport>> cleanup(execution::CleanupOrder order);
+
+    // An address at which the file can be had for some time by whoever knows it; empty if there are
+    // none here.
+    [[nodiscard]] virtual std::string url_of(const execution::FileName& name) const;
 
     // Tells of every change of every principal's files, made by this process: who watches chooses.
     [[nodiscard]] virtual Watch watch(Watcher watcher);

@@ -13,6 +13,7 @@
 #include "engine/runs.h"
 #include "engine/state.h"
 #include "execution/limits.h"
+#include "execution/principal_limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
 #include "execution/session.h"
@@ -51,6 +52,18 @@ struct SandboxInfo {
 
 [[nodiscard]] std::string_view name_of(SandboxInfo::Kind kind);
 
+// What would become of a request: under which limits it would run, and where.
+struct RunPreview {
+    std::string language{};
+    std::string runner{};
+    execution::Limits limits{};
+    std::vector<execution::CappedLimit> capped{};
+    execution::Isolation isolation{};
+};
+
+// Whether runs are taken. Those that have begun go on in either case.
+enum class Intake { Open, Drained };
+
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is
 // below.
 class Executor {
@@ -70,12 +83,27 @@ class Executor {
                                                CancellationPtr cancellation) {
         return execute(std::move(request), std::move(cancellation), RunWatch{});
     }
+    // What execute() would decide about the request before anything runs; its error is the refusal.
+    virtual Task<Result<RunPreview>> preview(execution::RunRequest /*request*/) {
+        co_return fail(ErrorCode::Unsupported, "decisions cannot be asked for here");
+    }
     // What is asked of a session besides running a cell in it.
     virtual Task<Result<execution::SessionView>> obey(execution::SessionOrder /*order*/) {
         co_return fail(ErrorCode::Unsupported, "sessions are not kept here");
     }
     [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(
         const std::string& /*principal*/) const {
+        return {};
+    }
+    // Everybody's, for operators.
+    [[nodiscard]] virtual std::vector<execution::SessionView> list_all_sessions() const {
+        return {};
+    }
+    [[nodiscard]] virtual Intake intake() const { return Intake::Open; }
+    virtual void set_intake(Intake /*intake*/) {}
+    // What the principal may use, whether it has limits of its own or those of all.
+    [[nodiscard]] virtual execution::PrincipalLimits limits_in_force(
+        const std::string& /*principal*/) {
         return {};
     }
     // The files that outlive runs; by default none do.

@@ -96,16 +96,23 @@ void report_files(const Stay& stay, const std::optional<TakenFiles>& taken,
         return;
     }
     for (const storage::ConversationChanges::Done& done : taken->changes) {
-        result.files.push_back({.name = done.file.path,
-                                .change = std::string(name_of(done.kind)),
-                                .size = done.file.size,
-                                .mime = done.file.mime,
-                                .sha256 = done.file.sha256,
-                                .uri = file_uri(stay.conversation_id(), done.file.path)});
+        result.files.push_back(
+            {.name = done.file.path,
+             .change = std::string(name_of(done.kind)),
+             .size = done.file.size,
+             .mime = done.file.mime,
+             .sha256 = done.file.sha256,
+             .url = done.kind == FileChange::Kind::Deleted ? "" : stay.url_of(done.file.path),
+             .uri = file_uri(stay.conversation_id(), done.file.path)});
     }
     if (taken->left_count > 0) {
         result.denials.push_back(describe(*taken));
     }
+}
+
+std::string Stay::url_of(const std::string& path) const {
+    return conversations_.url_of(
+        {.principal = of_.principal, .conversation_id = of_.conversation_id, .path = path});
 }
 
 // --- a stay
@@ -123,7 +130,8 @@ Stay::~Stay() {
 Task<Result<void>> Stay::give(std::shared_ptr<FileChannel> channel) {
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<void> given = co_await conversations_.threads_.run(
-        [channel, deadline, directory = directory_, bounds = conversations_.store_.bounds().each] {
+        [channel, deadline, directory = directory_,
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return give_files(*channel, *directory, bounds, deadline);
         });
     co_return given;
@@ -160,7 +168,7 @@ Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<TakenFiles> taken = co_await conversations_.threads_.run(
         [channel, deadline, program = std::move(program), directory = directory_,
-         bounds = conversations_.store_.bounds().each] {
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return take_files(*channel, *directory, bounds, program, deadline);
         });
     if (!taken) {
@@ -236,6 +244,36 @@ Task<Result<void>> KeptConversations::delete_conversation(std::string principal,
         tell({.file = std::move(name), .kind = FileChange::Kind::Deleted});
     }
     co_return removed;
+}
+
+Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport import) {
+    using Done = storage::ConversationChanges::Done;
+    const FileName of{.principal = import.where.principal,
+                      .conversation_id = import.where.conversation_id};
+    Result<std::vector<Done>> done = co_await threads_.run([this, of, import = std::move(import)]
+                                                           -> Result<std::vector<Done>> {
+        BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
+        Result<std::vector<Done>> imported = storage::import_files(
+            directory, store_.bounds().each, Clock::now() + store_.bounds().patience,
+            {.directory = import.where.path, .files = import.files, .existing = import.existing});
+        directory.touch();
+        return imported;
+    });
+    BJ_CO_TRY_VOID(done);
+    std::vector<PutFile> put;
+    for (Done& one : *done) {
+        FileName name = of;
+        name.path = one.file.path;
+        tell({.file = std::move(name), .kind = one.kind});
+        put.push_back({.file = std::move(one.file), .kind = one.kind});
+    }
+    co_return put;
+}
+
+std::string KeptConversations::url_of(const FileName& name) const {
+    return signer_ == nullptr
+               ? ""
+               : signer_->issue({.file = name}, std::chrono::system_clock::now()).url;
 }
 
 Conversations::Watch KeptConversations::watch(Watcher watcher) {

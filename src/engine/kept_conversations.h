@@ -18,6 +18,7 @@
 #include "engine/file_transfer.h"
 #include "execution/result.h"
 #include "storage/conversation_store.h"
+#include "storage/signed_url.h"
 
 namespace belljar::engine {
 
@@ -33,6 +34,8 @@ class Stay {
     ~Stay();
 
     [[nodiscard]] const std::string& conversation_id() const { return of_.conversation_id; }
+    // See Conversations::url_of.
+    [[nodiscard]] std::string url_of(const std::string& path) const;
 
     // Brings the conversation's files into a jar, as far as it has not got them.
     Task<Result<void>> give(std::shared_ptr<FileChannel> channel);
@@ -77,6 +80,10 @@ class KeptConversations final : public Conversations {
     Task<Result<void>> delete_file(execution::FileName name) override;
     Task<Result<void>> delete_conversation(std::string principal,
                                            std::string conversation_id) override;
+    Task<Result<std::vector<PutFile>>> import_files(FileImport import) override;
+    [[nodiscard]] std::string url_of(const execution::FileName& name) const override;
+    // It outlives this; nothing: files have no addresses.
+    void sign_with(const storage::UrlSigner* signer) { signer_ = signer; }
     Task<Result<MadeConversation>> create_conversation(std::string principal,
                                                        std::string conversation_id) override;
     Task<Result<execution::ConversationView>> find_conversation(
@@ -122,6 +129,7 @@ class KeptConversations final : public Conversations {
 
     asio::any_io_executor executor_;
     const storage::ConversationStore& store_;
+    const storage::UrlSigner* signer_ = nullptr;
     const Log& log_;
     std::map<Key, Lane> lanes_;
     std::vector<std::weak_ptr<Watcher>> watchers_;

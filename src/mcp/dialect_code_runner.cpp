@@ -131,7 +131,7 @@ ToolDefinition define(const Description& description, json::object input, json::
 
 json::object run_input(const engine::SandboxInfo& info) {
     json::object input = schema_from(kRunInput);
-    describe(input, "language", fmt::format("One of: {}.", language_names(info)));
+    describe_member(input, "language", fmt::format("One of: {}.", language_names(info)));
     return input;
 }
 
@@ -153,6 +153,7 @@ execution::RunRequest read_request(const ToolCall& call) {
                                   .language = text_of(call.arguments, "language"),
                                   .language_given = true,
                                   .conversation_id = text_of(call.arguments, "conversationId")};
+    mark(request, call.trace);
     if (is_given(call.arguments, "environment")) {
         for (const auto& [name, value] : call.arguments.at("environment").get_object()) {
             request.environment[std::string(name)] = std::string(value.get_string());
@@ -191,8 +192,15 @@ std::string stderr_of(const RunResult& result) {
     return told ? text : joined(text, status_line(result));
 }
 
+// An address that a browser can open, if there is such.
+std::string url_of(const engine::Conversations& conversations, const execution::FileName& name) {
+    const std::string url = conversations.url_of(name);
+    return url.empty() ? engine::file_uri(name.conversation_id, name.path) : url;
+}
+
 // Those at the top of /data after the run, in the order of their names.
-json::array files_of(const RunResult& result, const std::string& conversation_id,
+json::array files_of(const RunResult& result, const engine::Conversations& conversations,
+                     execution::FileName where,
                      const Result<std::vector<execution::FileView>>& kept) {
     json::array files;
     if (!kept) {
@@ -205,13 +213,9 @@ json::array files_of(const RunResult& result, const std::string& conversation_id
         if (file.path.contains('/')) {
             continue;
         }
-        const auto* written =
-            std::ranges::find(result.files, file.path, &execution::ProducedFile::name).base();
-        const bool has_url =
-            written != result.files.data() + result.files.size() && !written->url.empty();
+        where.path = file.path;
         files.push_back(
-            {{"name", make_valid_utf8(file.path)},
-             {"url", has_url ? written->url : engine::file_uri(conversation_id, file.path)}});
+            {{"name", make_valid_utf8(file.path)}, {"url", url_of(conversations, where)}});
     }
     return files;
 }
@@ -284,7 +288,7 @@ Task<Result<ToolOutcome>> sandbox_run_code(ToolContext context, ToolCall call,
         co_await context.executor->conversations().list_files(where);
     co_return answer({{"success", result.success()},
                       {"output", output_of(result)},
-                      {"files", files_of(result, where.conversation_id, kept)}});
+                      {"files", files_of(result, context.executor->conversations(), where, kept)}});
 }
 
 Task<Result<ToolOutcome>> run_code(ToolContext context, ToolCall call,
@@ -324,13 +328,13 @@ Task<Result<ToolOutcome>> upload_file(ToolContext context, ToolCall call,
     const execution::FileName name{.principal = call.principal,
                                    .conversation_id = text_of(call.arguments, "conversationId"),
                                    .path = text_of(call.arguments, "filename")};
+    engine::Conversations& conversations = context.executor->conversations();
     BJ_CO_TRY(const execution::FileView file,
-              co_await context.executor->conversations().write_file(name, std::move(*content)));
-    co_return answer(
-        {{"success", true},
-         {"message", fmt::format("Uploaded {} ({} bytes)", file.path, file.size)},
-         {"file", json::object{{"name", make_valid_utf8(file.path)},
-                               {"url", engine::file_uri(name.conversation_id, file.path)}}}});
+              co_await conversations.write_file(name, std::move(*content)));
+    co_return answer({{"success", true},
+                      {"message", fmt::format("Uploaded {} ({} bytes)", file.path, file.size)},
+                      {"file", json::object{{"name", make_valid_utf8(file.path)},
+                                            {"url", url_of(conversations, name)}}}});
 }
 
 }  // namespace belljar::mcp

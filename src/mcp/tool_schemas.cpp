@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "base/assert.h"
 #include "base/base64.h"
 
 namespace belljar::mcp {
@@ -35,16 +34,6 @@ std::string_view strokes_of(Symbol symbol) {
 }
 
 }  // namespace
-
-json::object schema_from(std::string_view text) {
-    Result<json::value> value = parse_json(text);
-    BJ_ASSERT(value.has_value() && value->is_object());
-    return std::move(value->get_object());
-}
-
-void describe(json::object& schema, std::string_view property, std::string_view description) {
-    schema.at("properties").as_object().at(property).as_object()["description"] = description;
-}
 
 json::object annotations_for(std::string_view title, Effect effect) {
     const bool idempotent = effect == Effect::Nothing;

@@ -4,17 +4,11 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_schema.h"
 #include "engine/executor.h"
 #include "mcp/answer.h"
 
 namespace belljar::mcp {
-
-// A schema as it is written down. There is no "$schema" member: validators of older clients refuse
-// a dialect that they do not know.
-[[nodiscard]] json::object schema_from(std::string_view text);
-
-// Gives a property of a schema its description.
-void describe(json::object& schema, std::string_view property, std::string_view description);
 
 // What calling a tool can do to anything that outlives the call.
 enum class Effect { Nothing, Adds, Destroys };

@@ -91,9 +91,9 @@ json::object batch_input_schema(const engine::SandboxInfo& info) {
     json::object& properties = input.at("properties").as_object();
     properties.at("runs").as_object()["maxItems"] = engine::kLongestBatch;
     properties.at("parallel").as_object()["maximum"] = engine::kLongestBatch;
-    describe(input, "parallel",
-             fmt::format("Programs at once; at most {} are, whatever is asked for.",
-                         info.batch_parallel));
+    describe_member(input, "parallel",
+                    fmt::format("Programs at once; at most {} are, whatever is asked for.",
+                                info.batch_parallel));
     return input;
 }
 
@@ -143,6 +143,7 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
                                        engine::CancellationPtr cancellation) {
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
+    mark(request, call.trace);
     const execution::OutputForm form = request.output_form;
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);
@@ -162,6 +163,11 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
 Task<Result<ToolOutcome>> execute_batch(ToolContext context, ToolCall call,
                                         engine::CancellationPtr cancellation) {
     BJ_CO_TRY(engine::Batch batch, engine::parse_batch_arguments(call.arguments));
+    for (Result<execution::RunRequest>& run : batch.runs) {
+        if (run) {
+            mark(*run, call.trace);
+        }
+    }
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);
     std::function<void(std::size_t)> on_progress;

@@ -76,14 +76,6 @@ json::object to_json(const Denial& denial) {
             {"source", execution::name_of(denial.source)}};
 }
 
-json::object to_json(const Usage& usage) {
-    return {{"wall_seconds", to_seconds(usage.wall)},
-            {"cpu_seconds", to_seconds(usage.cpu)},
-            {"memory_peak_bytes", usage.memory_peak_bytes},
-            {"disk_written_bytes", usage.disk_written_bytes},
-            {"processes_peak", usage.processes_peak}};
-}
-
 json::object to_json(const Timing& timing) {
     json::object object{{"jar_ready", timing.jar_ready}};
     for (const auto& [name, time] : execution::kTimingSteps) {
@@ -111,15 +103,6 @@ json::array texts(const std::vector<std::string>& items) {
     return array;
 }
 
-json::object to_json(const std::vector<CappedLimit>& capped) {
-    json::object object;
-    for (const CappedLimit& limit : capped) {
-        object[limit.argument] =
-            json::object{{"asked", embedded(limit.asked)}, {"given", embedded(limit.given)}};
-    }
-    return object;
-}
-
 void add_stream(json::object& object, const std::string& name, const CapturedStream& stream) {
     object[name] = text(stream.text);
     object[name + "_truncated"] = stream.truncated;
@@ -134,6 +117,23 @@ void add_if_set(json::object& object, std::string_view name,
 }
 
 }  // namespace
+
+json::object to_json(const Usage& usage) {
+    return {{"wall_seconds", to_seconds(usage.wall)},
+            {"cpu_seconds", to_seconds(usage.cpu)},
+            {"memory_peak_bytes", usage.memory_peak_bytes},
+            {"disk_written_bytes", usage.disk_written_bytes},
+            {"processes_peak", usage.processes_peak}};
+}
+
+json::object to_json(const std::vector<CappedLimit>& capped) {
+    json::object object;
+    for (const CappedLimit& limit : capped) {
+        object[limit.argument] =
+            json::object{{"asked", embedded(limit.asked)}, {"given", embedded(limit.given)}};
+    }
+    return object;
+}
 
 json::object to_json(const RunResult& result) {
     json::object object;
@@ -177,7 +177,11 @@ json::object to_json(const RunResult& result) {
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);
     if (result.debug) {
-        object["debug"] = to_json(result.timing);
+        json::object debug = to_json(result.timing);
+        if (result.trace) {
+            debug["trace_id"] = *result.trace;
+        }
+        object["debug"] = std::move(debug);
     }
     return object;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <vector>
 
 #include "base/json.h"
 #include "execution/limits.h"
@@ -12,5 +13,7 @@ namespace belljar::outcome {
 [[nodiscard]] json::object to_json(const execution::RunResult& result);
 [[nodiscard]] json::object to_json(const execution::Limits& limits);
 [[nodiscard]] json::object to_json(const execution::Isolation& isolation);
+[[nodiscard]] json::object to_json(const execution::Usage& usage);
+[[nodiscard]] json::object to_json(const std::vector<execution::CappedLimit>& capped);
 
 }  // namespace belljar::outcome

@@ -354,6 +354,13 @@ bool ConversationChanges::is_too_much(const Pending& pending, const Tally& other
                      others.entries + now_.entries.size() + more > bounds_.principal_entries);
 }
 
+bool ConversationChanges::are_too_much(const Tally& others) const {
+    const bool larger = then_.bytes > now_.bytes;
+    const bool more = then_.entries.size() > now_.entries.size();
+    return (larger && others.bytes + then_.bytes > bounds_.principal_space.count) ||
+           (more && others.entries + then_.entries.size() > bounds_.principal_entries);
+}
+
 Result<void> ConversationChanges::make_durable() const {
     if (many_) {
         return ::syncfs(directory_->incoming().get()) == 0 ? Result<void>{}
@@ -473,7 +480,7 @@ void ConversationChanges::report(const Pending& pending, std::vector<Done>& done
     }
 }
 
-Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish() {
+Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placing placing) {
     drop_file();
     many_ = pending_.size() > kFewFiles;
     if (const Result<void> durable = make_durable(); !durable) {
@@ -485,6 +492,10 @@ Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish() {
         BJ_TRY(principal,
                lock_principal(directory_->owner(), std::max(deadline_, Clock::now() + kPlacing)));
         others = tally_others(directory_->owner(), directory_->name());
+        if (placing == Placing::AllOrNone && are_too_much(others)) {
+            return fail(ErrorCode::QuotaReached,
+                        "this is more than all conversations of one caller may have; delete some");
+        }
         if (const Result<void> begun = begin_tally(directory_->fd()); !begun) {
             return fail(explain_storage(begun.error()));
         }

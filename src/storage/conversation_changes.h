@@ -74,7 +74,9 @@ class ConversationChanges {
     Result<void> move(const std::string& from, const std::string& to, execution::Existing existing);
 
     // In the order in which they were made. What could not be put in its place is not among them.
-    Result<std::vector<Done>> finish();
+    // AllOrNone: QuotaReached if all together are too much for the principal.
+    enum class Placing { EachAlone, AllOrNone };
+    Result<std::vector<Done>> finish(Placing placing = Placing::EachAlone);
     // Paths of files that were too much for the principal.
     [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
 
@@ -107,6 +109,7 @@ class ConversationChanges {
     [[nodiscard]] Result<void> check_room(const std::string& path, std::uint64_t size) const;
     [[nodiscard]] bool is_same(const Pending& pending) const;
     [[nodiscard]] bool is_too_much(const Pending& pending, const Tally& others) const;
+    [[nodiscard]] bool are_too_much(const Tally& others) const;
     Result<void> make_durable() const;
     Result<void> apply(const Pending& pending);
     Result<void> place(const Pending& pending, int parent, const char* name) const;

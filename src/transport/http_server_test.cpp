@@ -1,11 +1,13 @@
 #include "transport/http_server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -94,11 +96,12 @@ class HttpServerTest : public testing::Test {
     void TearDown() override { stop(); }
 
     void start(HttpServer::Handler handler, HttpServer::Options options = {}) {
-        tcp::acceptor acceptor =
-            HttpServer::listen(context.get_executor(), {.host = "127.0.0.1", .port = 0}).value();
-        endpoint = acceptor.local_endpoint();
+        Listener listener =
+            Listener::open_tcp(context.get_executor(), {.host = "127.0.0.1", .port = 0}).value();
+        endpoint = tcp::endpoint(asio::ip::make_address("127.0.0.1"), listener.port());
         server =
-            std::make_unique<HttpServer>(std::move(acceptor), std::move(handler), options, log);
+            std::make_unique<HttpServer>(context.get_executor(), std::move(handler), options, log);
+        server->add(std::move(listener));
         accepting = asio::co_spawn(context, server->run(), asio::use_future);
     }
 
@@ -581,15 +584,15 @@ TEST_F(HttpServerTest, AHandlerThatThrowsCostsOnlyItsRequest) {
 TEST_F(HttpServerTest, ListenRefusesAnAddressInUse) {
     start_echo();
     const auto again =
-        HttpServer::listen(context.get_executor(), {.host = "127.0.0.1", .port = endpoint.port()});
+        Listener::open_tcp(context.get_executor(), {.host = "127.0.0.1", .port = endpoint.port()});
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code, ErrorCode::Conflict);
     EXPECT_NE(again.error().message.find("--listen"), std::string::npos);
 }
 
 TEST_F(HttpServerTest, ListenRefusesAnAddressOfAnotherHost) {
-    EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "203.0.113.1", .port = 0}));
-    EXPECT_FALSE(HttpServer::listen(context.get_executor(), {.host = "no such host", .port = 0}));
+    EXPECT_FALSE(Listener::open_tcp(context.get_executor(), {.host = "203.0.113.1", .port = 0}));
+    EXPECT_FALSE(Listener::open_tcp(context.get_executor(), {.host = "no such host", .port = 0}));
 }
 
 TEST_F(HttpServerTest, StreamsPiecesAsTheyCome) {
@@ -673,6 +676,98 @@ TEST_F(HttpServerTest, StopEndsStreams) {
     read_to(*client, "\r\n\r\n");
     stop();
     EXPECT_EQ(cancelled, 1);
+}
+
+// Plans a file of at most 64 KiB for every body.
+HttpServer::Options spooling(const Fd& directory) {
+    return {.body_of =
+                [](const HttpRequest&) {
+                    return access::BodyPlan{.limit = kibibytes(64),
+                                            .place = access::BodyPlan::Place::File};
+                },
+            .spool = &directory};
+}
+
+TEST_F(HttpServerTest, ABodyCanGoIntoAFile) {
+    const Fd directory(::open(testing::TempDir().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    start_echo(spooling(directory));
+    const std::string body(50'000, 'x');
+    EXPECT_EQ(ask(post(body)).status, 200U);
+    EXPECT_EQ(ask("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+                  .status,
+              200U);
+    ASSERT_EQ(requests.size(), 2U);
+    EXPECT_TRUE(requests[0].body.empty());
+    EXPECT_EQ(requests[0].body_file->size, 50'000U);
+    EXPECT_EQ(read_all(requests[0].body_file->file, mebibytes(1)).value(), body);
+    EXPECT_EQ(read_all(requests[1].body_file->file, mebibytes(1)).value(), "abcde");
+    EXPECT_EQ(ask(post(std::string(70'000, 'x'))).status, 413U);
+}
+
+TEST_F(HttpServerTest, ABodyThatCannotGoIntoItsFileIsRefused) {
+    const Fd nowhere;
+    start_echo(spooling(nowhere));
+    EXPECT_EQ(ask(post("body")).status, 507U);
+    EXPECT_EQ(ask(kGet).status, 200U) << "without a body no file is needed";
+}
+
+TEST_F(HttpServerTest, SlowClientsRunOutOfTime) {
+    const auto soon = std::chrono::milliseconds(50);
+    start_echo({.times = {.head = soon, .body = soon}, .body_rate = mebibytes(1)});
+    const auto slow_head = connect();
+    EXPECT_EQ(exchange(*slow_head, "GET / HTTP/1.1\r\nA: b").status, 0U);
+    const auto slow_body = connect();
+    EXPECT_EQ(exchange(*slow_body, post("body").substr(0, post("body").size() - 1)).status, 0U);
+    EXPECT_TRUE(requests.empty());
+}
+
+TEST_F(HttpServerTest, OneAddressHasSoManyConnections) {
+    start_echo({.connections_each = 1});
+    const auto first = connect();
+    EXPECT_EQ(exchange(*first, kGet).status, 200U);
+    const auto second = connect();
+    EXPECT_EQ(receive(*second).status, 429U);
+    first->close();
+    run_until([this] { return server->connections() == 0; });
+    EXPECT_EQ(ask(kGet).status, 200U);
+}
+
+TEST_F(HttpServerTest, SaysWhoTheClientIs) {
+    start_echo({.trusted_proxies = {config::parse_address_range("127.0.0.0/8").value()}});
+    ask(kGet);
+    ask("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\n"
+        "X-Forwarded-Proto: https\r\n\r\n");
+    ASSERT_EQ(requests.size(), 2U);
+    EXPECT_EQ(requests[0].client, "127.0.0.1");
+    EXPECT_EQ(requests[0].scheme, "http");
+    EXPECT_EQ(requests[1].client, "192.0.2.7");
+    EXPECT_EQ(requests[1].scheme, "https");
+}
+
+TEST_F(HttpServerTest, WhatRunsGoesOnWhileTheServerDrains) {
+    start([this](HttpRequest request, engine::CancellationPtr cancellation) {
+        if (request.method == "GET") {
+            return echo(request);
+        }
+        cancellation_ = cancellation;
+        return wait_for_cancellation(std::move(cancellation));
+    });
+    const auto busy = connect();
+    const auto idle = connect();
+    EXPECT_EQ(exchange(*idle, kGet).status, 200U);
+    run(busy->send(post("")));
+    run_until([this] { return waiting == 1; });
+    server->drain();
+    run_until([&] { return accepting.wait_for(seconds(0)) == std::future_status::ready; });
+    EXPECT_TRUE(server->is_busy());
+    EXPECT_EQ(waiting, 1);
+    const Answer last = exchange(*idle, kGet);
+    EXPECT_EQ(last.status, 200U);
+    EXPECT_FALSE(last.keeps_alive);
+    cancellation_->request();
+    EXPECT_FALSE(receive(*busy).keeps_alive);
+    run_until([this] { return !server->is_busy(); });
 }
 
 }  // namespace

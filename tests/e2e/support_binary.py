@@ -38,8 +38,10 @@ def environment(**settings):
 
 def service_environment(env=None):
     """For a server. Jars that wait for a run come and go by themselves, which a test that looks for
-    what was left behind could not tell from that; whoever wants them says so."""
-    return {"BELLJAR_POOL_READY": "0", **(env or environment())}
+    what was left behind could not tell from that; whoever wants them says so. A server that is
+    stopped does not wait for runs that nobody ends."""
+    return {"BELLJAR_POOL_READY": "0", "BELLJAR_SERVER_SHUTDOWN_TIME": "200ms",
+            **(env or environment())}
 
 
 def sanitizer_options():

@@ -45,7 +45,8 @@ class Server:
         Server.running.append(self)
         try:
             wait_until(self.has_greeted, "the server greets", COMMAND_SECONDS)
-            self.address = self.greeting.split("listens on http://")[1].split()[0]
+            url = self.greeting.split(" listens on ")[1].split()[0]
+            self.scheme, self.address = url.split("://")
         except BaseException:
             self.stop()
             raise

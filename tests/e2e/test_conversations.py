@@ -99,9 +99,12 @@ def test_compiled_programs_have_the_files(talk):
 def test_a_file_is_described(talk):
     record = talk.ask("import os; os.makedirs('a b')\nopen('a b/ü.csv', 'w').write('1,2')")
     content = b"1,2"
+    url = record["files"][0].pop("url")
+    assert "/files/" in url and talk.server.request(
+        "GET", "/" + url.split("/", 3)[3], token=False).body == content
     assert record["files"] == [{
         "name": "a b/ü.csv", "change": "created", "size": 3, "mime": "text/csv",
-        "sha256": hashlib.sha256(content).hexdigest(), "url": "",
+        "sha256": hashlib.sha256(content).hexdigest(),
         "uri": f"belljar://conversations/{urllib.parse.quote(talk.id, safe='')}/files/"
                + urllib.parse.quote("a b/ü.csv")}]
 

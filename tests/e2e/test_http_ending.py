@@ -38,7 +38,7 @@ def test_client_that_leaves_frees_its_place(own_server):
         assert read_answer(waiting).json["result"] == "later"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_cancels_what_runs(own_server, number):
     server = own_server()
     runs = [server.start_run(SLEEP) for _ in range(3)]

@@ -12,13 +12,13 @@ packages_of() {
         build)
             echo "clang-19 lld-19 cmake ninja-build ccache $boost libfmt-dev libcli11-dev" \
                 "libtomlplusplus-dev libgtest-dev libssl-dev libcjose-dev python3" \
-                "libpython3-dev libsqlite3-dev curl $(node_packages)"
+                "libpython3-dev libsqlite3-dev zlib1g-dev curl $(node_packages)"
             ;;
         test)
             echo "libclang-rt-19-dev llvm-19 python3-pytest python3-venv procps iproute2 runc" \
                 "uidmap golang-github-containers-common erofs-utils e2fsprogs" \
                 "$(packages_of science) gcc g++ perl ruby lua5.4 php-cli mawk" \
-                "python3-jwt python3-cryptography python3-jsonschema" \
+                "python3-jwt python3-cryptography python3-jsonschema python3-prometheus-client" \
                 "$(browser_packages)" \
                 "$(node_packages)"
             ;;
@@ -30,7 +30,7 @@ packages_of() {
             [[ $(system_name) == "debian 12" ]] || echo python3-scipy
             ;;
         check) echo "clang-format-19 clang-tidy-19 libclang-rt-19-dev" ;;
-        bench) echo "bubblewrap runc crun golang-github-containers-common" ;;
+        bench) echo "bubblewrap runc crun golang-github-containers-common nginx" ;;
         # An engine that is already there is not replaced.
         bench-full) command -v dockerd >/dev/null || echo "docker.io" ;;
     esac

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "access/http_message.h"
+#include "api/operation.h"
+
+namespace belljar::api {
+
+// The same answer with an ETag made of its body, or 304 if that is what the caller has already.
+[[nodiscard]] access::HttpResponse with_tag(const access::HttpRequest& request,
+                                            access::HttpResponse response);
+
+// For descriptions: the header that asks, and the answer.
+[[nodiscard]] Parameter tag_parameter();
+[[nodiscard]] Answer not_modified();
+
+}  // namespace belljar::api
