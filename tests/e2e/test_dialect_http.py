@@ -48,7 +48,8 @@ def test_a_program_that_takes_too_long(call):
 
 
 def test_both_streams_are_one_and_cut(call):
-    told = inner(call("execute_code", code="import sys\nprint('out')\nprint('err', file=sys.stderr)"))
+    code = "import sys\nprint('out')\nprint('err', file=sys.stderr)"
+    told = inner(call("execute_code", code=code))
     assert told["output"] == "out\nerr\n"
     told = inner(call("execute_code", code="print('x' * 150_000)"))
     assert told["truncated"] is True
