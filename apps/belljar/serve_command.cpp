@@ -138,7 +138,7 @@ struct Service {
 
     // What comes on connections that are still open while the server finishes.
     std::optional<access::HttpResponse> check(const access::HttpRequest& request) {
-        if (http.is_draining() && !api::Routes::is_public(request)) {
+        if (http.is_draining() && !routes.is_public(request)) {
             access::HttpResponse refusal = access::make_refusal(503, "the server is stopping");
             refusal.headers.emplace_back("Retry-After", "1");
             return refusal;

@@ -10,11 +10,11 @@ import pytest
 from support_description import operations_of
 from support_server import Server
 
-JSON_RPC = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {
+JSON_RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {
     "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
               "io.modelcontextprotocol/clientCapabilities": {}}}}
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-       "Mcp-Method": "ping"}
+       "Mcp-Method": "tools/list"}
 EVENTS = {"Accept": "text/event-stream"}
 BYTES = {"Content-Type": "application/octet-stream"}
 FORM = {"Content-Type": "multipart/form-data; boundary=line"}
