@@ -35,6 +35,8 @@ Result<std::unique_ptr<Authorization>> Authorization::create(const config::Setti
     std::unique_ptr<Authorization> made(
         new Authorization(surroundings.token_folder, surroundings.log));
     made->asks_ = settings.auth.mode != config::AuthMode::None;
+    made->names_some_ =
+        settings.auth.mode == config::AuthMode::OAuth || !settings.auth.tokens.empty();
     if (settings.auth.mode == config::AuthMode::OAuth) {
         BJ_TRY_VOID(made->add_oauth(settings, surroundings));
     }
@@ -87,6 +89,15 @@ access::Gate::Options Authorization::gate_options(access::Gate::Options options)
         options.resource = resource_;
     }
     return options;
+}
+
+engine::Callers Authorization::callers() {
+    const bool several = asks_ && (names_some_ || !tokens_.empty());
+    return several ? engine::Callers::Several : engine::Callers::One;
+}
+
+execution::PrincipalLimits Authorization::limits_of(const std::string& principal) {
+    return asks_ ? tokens_.limits_of(principal) : execution::PrincipalLimits{};
 }
 
 Task<void> Authorization::begin(TaskGroup* tasks) {

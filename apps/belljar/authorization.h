@@ -13,6 +13,7 @@
 #include "base/task_group.h"
 #include "config/settings.h"
 #include "engine/admission.h"
+#include "engine/principals.h"
 #include "transport/key_fetcher.h"
 
 namespace belljar::apps {
@@ -22,8 +23,8 @@ namespace belljar::apps {
                                                  const Fd& token_folder);
 
 // What the service knows of callers: the tokens in the data directory, and in oauth mode the keys
-// of the authorization server. Outlives the gate.
-class Authorization {
+// of the authorization server. Outlives the gate and the engine's work.
+class Authorization final : public engine::Principals {
    public:
     // All borrowed.
     struct Surroundings {
@@ -38,6 +39,9 @@ class Authorization {
 
     // With everything that is not set there yet.
     [[nodiscard]] access::Gate::Options gate_options(access::Gate::Options options);
+    // One only as long as nobody but the caller without a name could come.
+    [[nodiscard]] engine::Callers callers() override;
+    [[nodiscard]] execution::PrincipalLimits limits_of(const std::string& principal) override;
     // Has the keys ready if they can be had in a few seconds, and keeps them fresh from then on.
     Task<void> begin(TaskGroup* tasks);
     void stop();
@@ -47,6 +51,7 @@ class Authorization {
     Result<void> add_oauth(const config::Settings& settings, const Surroundings& surroundings);
 
     bool asks_ = true;
+    bool names_some_ = false;  // apart from the tokens in the folder
     access::TokenBook tokens_;
     std::unique_ptr<access::KeySource> keys_;
     transport::KeyFetcher* fetcher_ = nullptr;  // the same as keys_, if they come from a network

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "config/load.h"
+#include "execution/principal_limits.h"
 #include "mcp/fixtures.h"
 
 namespace belljar::apps {
@@ -52,6 +53,8 @@ struct TokenOptions {
     std::string name{};
     std::vector<std::string> roles{};
     std::string expires = "never";
+    execution::PrincipalLimits limits{};
+    std::string storage{};  // of those, as it was written
     Source source = Source::Random;
     OutputForm form = OutputForm::Text;
 };

@@ -86,6 +86,7 @@ void set_options(transport::HttpServer::Options& options, const config::Settings
     options.head.headers = limits.headers;
     options.times.idle = limits.idle_time;
     options.times.head = limits.head_time;
+    options.times.handshake = limits.head_time;
     options.times.body = limits.body_time;
     options.body_rate = limits.body_rate;
     options.trusted_proxies.clear();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "admin_command.h"
 #include "base/fd.h"
 #include "commands.h"
 #include "config/load.h"
@@ -38,6 +39,7 @@ struct CommandLine {
     std::string run_conversation;
     AttackOptions attack;
     TokenOptions token;
+    belljar::apps::AdminOptions admin;
     ConversationOptions conversations;
     bool token_from_input = false;
     bool conformance = false;
@@ -175,6 +177,13 @@ void add_token(CLI::App& app, CommandLine& line) {
                        "admin, operator, user (default), auditor, or the name of a tool set; "
                        "may be repeated");
     create->add_option("--expires", line.token.expires, "Such as 30d or 12h; never (default)");
+    create->add_option("--requests-per-minute", line.token.limits.requests_per_minute,
+                       "0: no limit; without the option that of everybody, here and below");
+    create->add_option("--concurrent-runs", line.token.limits.concurrent_runs, "Runs at once");
+    create->add_option("--runs-per-day", line.token.limits.runs_per_day, "A day is one of UTC");
+    create->add_option("--cpu-seconds-per-day", line.token.limits.cpu_seconds_per_day,
+                       "Of all its runs");
+    create->add_option("--storage", line.token.storage, "Files it may keep, such as 500m");
     create->add_flag("--token-stdin", line.token_from_input,
                      "Take the token from standard input: at least 32 characters");
     create->add_flag("--json", line.json, "For programs");
@@ -285,6 +294,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("token")) {
         return manage_tokens(app, *loaded, line);
     }
+    if (app.got_subcommand("admin")) {
+        return belljar::apps::administer(app, *loaded, line.admin);
+    }
     if (app.got_subcommand("conversations")) {
         return manage_conversations(app, *loaded, line);
     }
@@ -325,6 +337,7 @@ int main(int argument_count, char** arguments) {
     add_run(app, line);
     add_attack(app, line);
     add_token(app, line);
+    belljar::apps::add_admin(app, line.admin, line.data_directory);
     add_conversations(app, line);
     add_others(app, line);
     // Before or after the command, as people type it.

@@ -26,8 +26,16 @@ Operations::Operations(const config::Loaded& loaded, ServiceManager manager, Run
 
 Result<void> Operations::prepare() { return log_file_.open(); }
 
-Result<void> Operations::give_to(const access::Account& account) const {
+Result<void> Operations::give_to(const access::Account& account, const Spool& spool,
+                                 const Listeners& listeners) const {
+    BJ_TRY_VOID(spool.give_to(account));
+    BJ_TRY_VOID(listeners.give_to(account));
     return log_file_.give_to(account.user, account.group);
+}
+
+Result<Inheritance> Inheritance::take() {
+    BJ_TRY(std::vector<Fd> sockets, transport::take_passed_sockets());
+    return Inheritance{.sockets = std::move(sockets), .manager = ServiceManager::find()};
 }
 
 void Operations::attach(transport::HttpServer& server, transport::HttpRouter& router,

@@ -14,6 +14,26 @@
 
 namespace belljar::apps {
 
+// Where large bodies wait for their request: a directory of the server's own in its data directory.
+class Spool {
+   public:
+    static Result<Spool> open(const storage::DataDirectory& directory);
+    Result<void> give_to(const access::Account& account) const;
+    [[nodiscard]] const Fd& fd() const { return directory_; }
+
+   private:
+    Fd directory_;
+};
+
+// What the process was given by whoever started it. Taken before there are children, for whom none
+// of it is meant.
+struct Inheritance {
+    std::vector<Fd> sockets{};
+    ServiceManager manager{};
+
+    static Result<Inheritance> take();
+};
+
 // How a running server meets its surroundings: its log file, the service manager, and SIGHUP.
 class Operations {
    public:
@@ -21,7 +41,9 @@ class Operations {
 
     // While privileged.
     Result<void> prepare();
-    Result<void> give_to(const access::Account& account) const;
+    // Also what else the server's account must have.
+    Result<void> give_to(const access::Account& account, const Spool& spool,
+                         const Listeners& listeners) const;
 
     // What can change while the server runs. All are borrowed.
     void attach(transport::HttpServer& server, transport::HttpRouter& router,
@@ -38,17 +60,6 @@ class Operations {
     Reload reload_;
     LogFile log_file_;
     ServiceManager manager_;
-};
-
-// Where large bodies wait for their request: a directory of the server's own in its data directory.
-class Spool {
-   public:
-    static Result<Spool> open(const storage::DataDirectory& directory);
-    Result<void> give_to(const access::Account& account) const;
-    [[nodiscard]] const Fd& fd() const { return directory_; }
-
-   private:
-    Fd directory_;
 };
 
 // Host names of the settings under which clients may ask.

@@ -74,7 +74,9 @@ Result<T> parse_number(std::string_view text) {
 }
 
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
-    RunRequest request{.language = choose_language(options), .arguments = options.arguments};
+    RunRequest request{.language = choose_language(options),
+                       .arguments = options.arguments,
+                       .protocol = execution::Protocol::Local};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
     if (options.timeout) {
         BJ_TRY(request.timeout, named("--timeout", config::parse_duration(*options.timeout)));

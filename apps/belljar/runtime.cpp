@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -86,12 +87,33 @@ void raise_descriptor_limit() {
     }
 }
 
+bool has_terminal() {
+    const Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return terminal.valid();
+}
+
 std::size_t batch_parallel(const config::LimitSettings& limits) {
     constexpr std::size_t kForEachCore = 2;
     return limits.batch_parallel > 0
                ? limits.batch_parallel
                : kForEachCore * std::max(std::thread::hardware_concurrency(), 1U);
 }
+
+engine::Admission::Share share_of_several(const config::LimitSettings& limits) {
+    const engine::Admission::Bounds bounds = engine::bounds_from(limits, engine::Callers::Several);
+    return {.running = bounds.running_each, .waiting = bounds.waiting_each};
+}
+
+execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
+                                        const config::StorageSettings& storage) {
+    return {.requests_per_minute = limits.requests_per_minute,
+            .concurrent_runs = limits.concurrent_runs_per_principal,
+            .runs_per_day = limits.runs_per_day,
+            .cpu_seconds_per_day = limits.cpu_seconds_per_day,
+            .storage_bytes = storage.principal_space.count};
+}
+
+constexpr std::size_t kLinesKept = 500;  // of the log
 
 }  // namespace
 
@@ -147,7 +169,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
 Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
                  runner::Runners runners, ServiceParts parts)
     : settings_(settings),
-      log_("server", level),
+      log_("server", level, std::make_shared<LogTail>(kLinesKept)),
       io_(1),
       tasks_(io_.get_executor(), log_),
       signals_(io_),
@@ -172,6 +194,8 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .state = parts.state,
                                   .cleanup = parts.cleanup,
                                   .batch_parallel = batch_parallel(settings.limits),
+                                  .share = share_of_several(settings.limits),
+                                  .allowance = allowance_of(settings.limits, settings.storage),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
           log_)) {}
@@ -253,7 +277,8 @@ Task<std::optional<int>> Runtime::await_end_signal() {
         if (error) {
             co_return std::nullopt;
         }
-        if (number != SIGHUP || !on_hang_up_) {
+        // At a terminal that is gone now, nobody is left to serve for.
+        if (number != SIGHUP || !on_hang_up_ || (had_terminal_ && !has_terminal())) {
             co_return number;
         }
         on_hang_up_();
@@ -261,6 +286,7 @@ Task<std::optional<int>> Runtime::await_end_signal() {
 }
 
 Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
+    had_terminal_ = has_terminal();
     boost::system::error_code ignored;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
         signals_.add(number, ignored);

@@ -86,6 +86,7 @@ class Runtime {
     std::unique_ptr<engine::WardenLink> link_;
     std::unique_ptr<engine::Engine> engine_;
     std::function<void()> on_hang_up_;
+    bool had_terminal_ = false;
     bool lost_warden_ = false;
 };
 

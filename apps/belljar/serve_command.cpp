@@ -8,6 +8,7 @@
 
 #include "access/gate.h"
 #include "access/token_store.h"
+#include "administration.h"
 #include "api/routes.h"
 #include "authorization.h"
 #include "commands.h"
@@ -106,6 +107,7 @@ struct Service {
     struct Parts {
         access::Gate gate;
         const storage::OutputStore& outputs;
+        transport::HttpRouter::Watch watch;
         const Spool& spool;
     };
 
@@ -119,8 +121,8 @@ struct Service {
           routes(
               runtime.engine(),
               [this, &runtime] { return runtime.engine().ready() && !http.is_draining(); },
-              &parts.outputs, &runtime.engine().feed()),
-          router(std::move(parts.gate), mcp, routes),
+              &parts.outputs, &runtime.engine().feed(), parts.watch.counters),
+          router(std::move(parts.gate), mcp, routes, parts.watch),
           http(
               runtime.io().get_executor(),
               [this](access::HttpRequest request, engine::CancellationPtr cancellation) {
@@ -128,9 +130,7 @@ struct Service {
               },
               {.precheck = [this](const access::HttpRequest& request) { return check(request); },
                .body_of =
-                   [this](const access::HttpRequest& request) {
-                       return router.body_plan(request);
-                   },
+                   [this](const access::HttpRequest& request) { return router.body_plan(request); },
                .spool = &parts.spool.fd()},
               runtime.log()) {
         http.change([&settings](auto& options) { set_options(options, settings); });
@@ -178,8 +178,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 5> kUnusedSections{
-        "files.workspace_path", "tools.", "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
+                                                              "policy.", "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -195,6 +195,12 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
     }
 }
 
+void warn_of_fixtures(Fixtures fixtures, const Log& log) {
+    if (fixtures == Fixtures::Present) {
+        log.warning("tools for tests of the MCP protocol are offered (--conformance)");
+    }
+}
+
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
     if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
         return fail(ErrorCode::Denied,
@@ -204,79 +210,101 @@ Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures)
     return {};
 }
 
+// What outlives a server, in its data directory.
+struct Kept {
+    storage::DataDirectory directory;
+    std::unique_ptr<storage::OutputStore> outputs;
+    std::unique_ptr<storage::SessionRegister> sessions;
+    Spool spool;
+    Fd token_folder;
+    std::unique_ptr<storage::ConversationStore> conversations;
+    std::unique_ptr<storage::UrlSigner> signer;
+    std::unique_ptr<ServerState> state;
+
+    static Result<Kept> open(const config::Settings& settings) {
+        BJ_TRY(storage::DataDirectory directory,
+               storage::DataDirectory::open(choose_data_directory(settings)));
+        BJ_TRY(std::unique_ptr<storage::OutputStore> outputs,
+               storage::OutputStore::open(directory.fd(), {.runs = settings.files.output_keep,
+                                                           .space = settings.files.output_space}));
+        BJ_TRY(std::unique_ptr<storage::SessionRegister> sessions,
+               storage::SessionRegister::open(directory.fd()));
+        BJ_TRY(Spool spool, Spool::open(directory));
+        BJ_TRY(Fd token_folder, access::open_token_folder(directory.fd()));
+        BJ_TRY(std::unique_ptr<storage::ConversationStore> conversations,
+               storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
+        BJ_TRY(std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
+        BJ_TRY(std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
+        return Kept{std::move(directory), std::move(outputs),      std::move(sessions),
+                    std::move(spool),     std::move(token_folder), std::move(conversations),
+                    std::move(signer),    std::move(state)};
+    }
+
+    // To the account that the server runs as.
+    [[nodiscard]] Result<void> give_to(const access::Account& account) const {
+        BJ_TRY_VOID(directory.give_to(account.user, account.group));
+        BJ_TRY_VOID(outputs->give_to(account.user, account.group));
+        BJ_TRY_VOID(sessions->give_to(account.user, account.group));
+        BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
+        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        return state->database()->give_to(account.user, account.group);
+    }
+};
+
 Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     const config::Settings& settings = loaded.settings;
-    // Before there are children, for whom neither is meant.
-    BJ_TRY(std::vector<Fd> passed_sockets, transport::take_passed_sockets());
-    ServiceManager manager = ServiceManager::find();
+    BJ_TRY(Inheritance inherited, Inheritance::take());
     BJ_TRY_VOID(check_fixtures(settings, fixtures));
-    BJ_TRY(const storage::DataDirectory directory,
-           storage::DataDirectory::open(choose_data_directory(settings)));
-    BJ_TRY(const std::unique_ptr<storage::OutputStore> outputs,
-           storage::OutputStore::open(directory.fd(), {.runs = settings.files.output_keep,
-                                                       .space = settings.files.output_space}));
-    BJ_TRY(const std::unique_ptr<storage::SessionRegister> sessions,
-           storage::SessionRegister::open(directory.fd()));
-    BJ_TRY(const Spool spool, Spool::open(directory));
-    BJ_TRY(const Fd token_folder, access::open_token_folder(directory.fd()));
-    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, token_folder));
-    BJ_TRY(const std::unique_ptr<storage::ConversationStore> conversations,
-           storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
-    BJ_TRY(const std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
-    BJ_TRY(const std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
+    BJ_TRY(const Kept kept, Kept::open(settings));
+    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, kept.token_folder));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, settings.log.level,
-                           {.outputs = {.store = outputs.get(),
+                           {.outputs = {.store = kept.outputs.get(),
                                         .uri_before = public_base(settings) + "/v1/runs/",
                                         .uri_after = "/output"},
                             .callers = callers,
                             .pool = pool_bounds(settings.pool),
                             .zygotes = engine::Zygotes::Lifetime{},
                             .sessions = session_bounds(settings),
-                            .session_register = sessions.get(),
-                            .conversations = conversations.get(),
-                            .url_signer = signer.get(),
-                            .state = state->database(),
+                            .session_register = kept.sessions.get(),
+                            .conversations = kept.conversations.get(),
+                            .url_signer = kept.signer.get(),
+                            .state = kept.state->database(),
                             .cleanup = cleanup_order(settings.storage)}));
     warn_of_unused(loaded, runtime->log());
-    if (fixtures == Fixtures::Present) {
-        runtime->log().warning("tools for tests of the MCP protocol are offered (--conformance)");
-    }
+    warn_of_fixtures(fixtures, runtime->log());
     BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,
-                                                std::move(passed_sockets), runtime->log()));
-    Operations operations(loaded, std::move(manager), *runtime);
+                                                std::move(inherited.sockets), runtime->log()));
+    Operations operations(loaded, std::move(inherited.manager), *runtime);
     BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
-    BJ_TRY(TokenText token, choose_token(settings, directory));
+    BJ_TRY(TokenText token, choose_token(settings, kept.directory));
     if (fixtures == Fixtures::Present) {
         token.note += "For tests of the MCP protocol only: useless tools are offered.\n";
     }
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
-        BJ_TRY_VOID(directory.give_to(account.user, account.group));
-        BJ_TRY_VOID(outputs->give_to(account.user, account.group));
-        BJ_TRY_VOID(sessions->give_to(account.user, account.group));
-        BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
-        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
-        BJ_TRY_VOID(state->database()->give_to(account.user, account.group));
-        BJ_TRY_VOID(spool.give_to(account));
-        BJ_TRY_VOID(listeners.give_to(account));
-        BJ_TRY_VOID(operations.give_to(account));
+        BJ_TRY_VOID(kept.give_to(account));
+        BJ_TRY_VOID(operations.give_to(account, kept.spool, listeners));
     }
     BJ_TRY_VOID(runtime->drop_privileges());
-    const ServerState::Use in_use(*state);  // ends before the runtime does
-    BJ_TRY_VOID(state->start(runtime->engine()));
+    const ServerState::Use in_use(*kept.state);  // ends before the runtime does
+    BJ_TRY_VOID(kept.state->start(runtime->engine()));
     const std::string url = base_url(settings, listeners);
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,
-                                            .token_folder = token_folder,
+                                            .token_folder = kept.token_folder,
                                             .executor = runtime->io().get_executor(),
                                             .log = runtime->log()}));
     access::Gate gate(authorization->gate_options({.token = token.token,
                                                    .named_tokens = named_tokens(settings),
                                                    .allowed_hosts = allowed_hosts(settings)}));
-    Service service(*runtime, settings, fixtures, {std::move(gate), *outputs, spool});
-    add_file_routes(service.routes, runtime->engine(), settings, {*signer, url});
+    runtime->engine().ask(*authorization);
+    Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
+    Service service(*runtime, settings, fixtures,
+                    {std::move(gate), *kept.outputs, administration.watch(), kept.spool});
+    administration.attach(service.http, service.routes, *kept.conversations);
+    add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
     return runtime->run(

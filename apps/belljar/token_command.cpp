@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "access/token_book.h"
+#include "access/token_json.h"
 #include "base/json.h"
 #include "commands.h"
 #include "data_place.h"
@@ -30,12 +31,23 @@ std::string show_expiry(const std::optional<WallTime>& expires, WallTime now) {
     return show_time(*expires) + (*expires <= now ? " (over)" : "");
 }
 
+// "runs_per_day=100 storage_bytes=1000"
+std::string show_limits(const execution::PrincipalLimits& limits) {
+    std::string text;
+    for (const auto& [name, limit] : access::limits_to_json(limits)) {
+        text +=
+            fmt::format("{}{}={}", text.empty() ? "" : " ", std::string_view(name), to_text(limit));
+    }
+    return text.empty() ? "as everybody" : text;
+}
+
 json::object to_json(const TokenRecord& record) {
     json::object object{{"name", record.name},
                         {"roles", json::array(record.roles.begin(), record.roles.end())},
                         {"created", show_time(record.created)},
                         {"expires", nullptr},
-                        {"expired", record.expires && *record.expires <= wall_clock()}};
+                        {"expired", record.expires && *record.expires <= wall_clock()},
+                        {"limits", access::limits_to_json(record.limits)}};
     if (record.expires) {
         object["expires"] = show_time(*record.expires);
     }
@@ -56,7 +68,12 @@ Result<std::string> read_chosen_token() {
 Result<void> create(const Fd& folder, const TokenOptions& options) {
     BJ_TRY(const std::optional<WallTime> expires,
            access::parse_expiry(options.expires, wall_clock()));
-    access::NewToken wanted{.name = options.name, .roles = options.roles, .expires = expires};
+    access::NewToken wanted{
+        .name = options.name, .roles = options.roles, .expires = expires, .limits = options.limits};
+    if (!options.storage.empty()) {
+        BJ_TRY(const Bytes storage, parse_bytes(options.storage));
+        wanted.limits.storage_bytes = storage.count;
+    }
     if (options.source == TokenOptions::Source::StandardInput) {
         BJ_TRY(wanted.chosen, read_chosen_token());
     }
@@ -65,6 +82,7 @@ Result<void> create(const Fd& folder, const TokenOptions& options) {
         json::object object{{"name", wanted.name},
                             {"roles", json::array(wanted.roles.begin(), wanted.roles.end())},
                             {"expires", nullptr},
+                            {"limits", access::limits_to_json(wanted.limits)},
                             {"token", token}};
         if (expires) {
             object["expires"] = show_time(*expires);
@@ -92,11 +110,11 @@ Result<void> list(const Fd& folder, OutputForm form) {
         fmt::print("There are no named tokens; make one with: belljar token create NAME\n");
         return {};
     }
-    fmt::print("{:<20} {:<24} {:<21} {}\n", "NAME", "ROLES", "CREATED", "EXPIRES");
+    fmt::print("{:<20} {:<24} {:<21} {:<21} {}\n", "NAME", "ROLES", "CREATED", "EXPIRES", "LIMITS");
     for (const TokenRecord& record : records) {
-        fmt::print("{:<20} {:<24} {:<21} {}\n", record.name,
+        fmt::print("{:<20} {:<24} {:<21} {:<21} {}\n", record.name,
                    fmt::format("{}", fmt::join(record.roles, ",")), show_time(record.created),
-                   show_expiry(record.expires, wall_clock()));
+                   show_expiry(record.expires, wall_clock()), show_limits(record.limits));
     }
     return {};
 }

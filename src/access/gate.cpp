@@ -130,36 +130,39 @@ std::optional<HttpResponse> Gate::check_names(const HttpRequest& request) const 
 }
 
 std::optional<HttpResponse> Gate::check(const HttpRequest& request, Door door) const {
+    std::expected<Caller, HttpResponse> caller = examine(request, door);
+    return caller ? std::nullopt : std::optional(std::move(caller.error()));
+}
+
+std::expected<Caller, HttpResponse> Gate::examine(const HttpRequest& request, Door door) const {
     if (std::optional<HttpResponse> refusal = check_names(request)) {
-        return refusal;
+        return std::unexpected(std::move(*refusal));
     }
     if (std::optional<HttpResponse> answer = answer_preflight(request)) {
-        return answer;
+        return std::unexpected(std::move(*answer));
     }
-    std::optional<HttpResponse> answer = answer_discovery(request);
-    if (!answer && door == Door::Guarded) {
-        answer = check_token(request);
+    std::expected<Caller, HttpResponse> caller = Caller{.rights = {}};
+    if (std::optional<HttpResponse> answer = answer_discovery(request)) {
+        caller = std::unexpected(std::move(*answer));
+    } else if (door == Door::Guarded) {
+        caller = identify(request);
     }
-    if (answer) {
-        std::ranges::move(cross_origin_headers(request), std::back_inserter(answer->headers));
+    if (!caller) {
+        std::ranges::move(cross_origin_headers(request),
+                          std::back_inserter(caller.error().headers));
     }
-    return answer;
+    return caller;
 }
 
 std::optional<HttpResponse> Gate::admit(HttpRequest& request, Door door) const {
-    if (std::optional<HttpResponse> answer = check(request, door)) {
-        return answer;
+    std::expected<Caller, HttpResponse> caller = examine(request, door);
+    if (!caller) {
+        return std::move(caller.error());
     }
-    request.rights = {};
-    if (door == Door::Guarded) {
-        std::expected<Caller, HttpResponse> caller = identify(request);
-        if (!caller) {
-            return std::move(caller.error());
-        }
-        request.principal = std::move(caller->principal);
-        request.rights = caller->rights;
-        request.tool_sets = std::move(caller->tool_sets);
-    }
+    request.principal = std::move(caller->principal);
+    request.rights = caller->rights;
+    request.tool_sets = std::move(caller->tool_sets);
+    request.limits = caller->limits;
     request.resource_metadata = options_.resource.metadata_url;
     if (request.stream) {
         request.stream->add_headers(cross_origin_headers(request));

@@ -44,6 +44,9 @@ class Gate {
     // All checks in their order: the answer to send at once, or nothing if the request may go on.
     // Questions of browsers and of OAuth clients are answered here, too.
     [[nodiscard]] std::optional<HttpResponse> check(const HttpRequest& request, Door door) const;
+    // The same with who sends it; behind an open door that is nobody.
+    [[nodiscard]] std::expected<Caller, HttpResponse> examine(const HttpRequest& request,
+                                                              Door door) const;
     // Writes into the request who sends it and what that caller may do; fails as check() does.
     [[nodiscard]] std::optional<HttpResponse> admit(HttpRequest& request, Door door) const;
 

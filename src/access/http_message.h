@@ -10,6 +10,7 @@
 
 #include "access/response_stream.h"
 #include "access/rights.h"
+#include "access/trace_context.h"
 #include "base/bytes.h"
 #include "base/fd.h"
 
@@ -47,10 +48,12 @@ struct HttpRequest {
     std::string principal{};  // whose token it shows; empty: the one without a name
     Rights rights = Rights::all();
     std::vector<std::string> tool_sets{};  // of the caller
+    execution::PrincipalLimits limits{};   // that the caller has of its own
     std::string resource_metadata{};       // where it learns who gives out tokens; empty: nowhere
     std::string client{};  // its address, or that which a trusted proxy names; "unix" without one
     std::string scheme = "http";  // or "https": what the client speaks, perhaps with a proxy
     Arrival arrival = Arrival::Network;
+    std::optional<TraceContext> trace{};  // of a caller that sends one
     std::string method{};
     std::string path{};   // without the query, as sent (not decoded)
     std::string query{};  // without the question mark

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "execution/principal_limits.h"
+
 namespace belljar::access {
 
 // What a caller may be allowed to do. The list is closed; each has one name, which is also its
@@ -88,6 +90,7 @@ struct Caller {
     std::vector<std::string> tool_sets{};  // its roles that are no role of ours
     Proof proof = Proof::Nothing;
     std::optional<std::chrono::system_clock::time_point> expires{};
+    execution::PrincipalLimits limits{};  // of its own
 };
 
 // Gives the caller what the role may do, or the tool set of that name. Other words give nothing.

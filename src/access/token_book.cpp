@@ -26,6 +26,7 @@ constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kShortestChosen = 32;
 constexpr std::size_t kLongestChosen = 1024;
 constexpr std::size_t kMostTokens = 10'000;
+constexpr std::size_t kMostRoles = 64;
 constexpr Bytes kFileLimit = mebibytes(8);
 constexpr auto kLockTime = std::chrono::seconds(5);
 constexpr auto kLockPause = std::chrono::milliseconds(20);
@@ -99,20 +100,24 @@ Result<std::string> choose_token(const NewToken& wanted) {
     return wanted.chosen;
 }
 
-Result<void> check_names(const NewToken& wanted) {
-    if (!is_tool_set_name(wanted.name)) {
-        return fail(ErrorCode::InvalidArgument,
-                    "the name must have 1 to 64 letters, digits, '.', '_' or '-'");
-    }
-    if (wanted.roles.empty() || !std::ranges::all_of(wanted.roles, [](const std::string& role) {
-            return is_tool_set_name(role);
-        })) {
+Result<void> check_roles(const std::vector<std::string>& roles) {
+    if (roles.empty() || roles.size() > kMostRoles ||
+        !std::ranges::all_of(roles,
+                             [](const std::string& role) { return is_tool_set_name(role); })) {
         return fail(ErrorCode::InvalidArgument,
                     fmt::format("a role must be one of {}, or the name of a tool set of letters, "
                                 "digits, '.', '_' and '-'",
                                 role_names()));
     }
     return {};
+}
+
+Result<void> check_names(const NewToken& wanted) {
+    if (!is_tool_set_name(wanted.name)) {
+        return fail(ErrorCode::InvalidArgument,
+                    "the name must have 1 to 64 letters, digits, '.', '_' or '-'");
+    }
+    return check_roles(wanted.roles);
 }
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -192,7 +197,8 @@ Result<std::string> add_token(const Fd& folder, const NewToken& wanted) {
                        .sha256 = sha256,
                        .roles = wanted.roles,
                        .created = wall_clock(),
-                       .expires = wanted.expires});
+                       .expires = wanted.expires,
+                       .limits = wanted.limits});
     BJ_TRY_VOID(write_tokens(folder, records));
     return token;
 }
@@ -206,6 +212,25 @@ Result<void> remove_token(const Fd& folder, std::string_view name) {
         return fail(ErrorCode::NotFound, "there is no token of this name");
     }
     return write_tokens(folder, records);
+}
+
+Result<TokenRecord> change_token(const Fd& folder, std::string_view name,
+                                 const TokenChange& change) {
+    if (change.roles) {
+        BJ_TRY_VOID(check_roles(*change.roles));
+    }
+    BJ_TRY(const Fd lock, lock_folder(folder));
+    BJ_TRY(std::vector<TokenRecord> records, read_tokens(folder));
+    const auto found = std::ranges::find(records, name, &TokenRecord::name);
+    if (found == records.end()) {
+        return fail(ErrorCode::NotFound, "there is no token of this name");
+    }
+    found->roles = change.roles.value_or(found->roles);
+    found->expires = change.expires.value_or(found->expires);
+    found->limits = change.limits.value_or(found->limits);
+    const TokenRecord changed = *found;
+    BJ_TRY_VOID(write_tokens(folder, records));
+    return changed;
 }
 
 Result<std::optional<WallTime>> parse_expiry(std::string_view text, WallTime now) {
@@ -245,12 +270,26 @@ Result<Caller> TokenBook::find(std::string_view token, WallTime now) {
     if (found->expires && *found->expires <= now) {
         return fail(ErrorCode::Unauthenticated, "the token has expired");
     }
-    Caller caller{
-        .principal = found->name, .rights = {}, .proof = Proof::Token, .expires = found->expires};
+    Caller caller{.principal = found->name,
+                  .rights = {},
+                  .proof = Proof::Token,
+                  .expires = found->expires,
+                  .limits = found->limits};
     for (const std::string& role : found->roles) {
         add_role(caller, role);
     }
     return caller;
+}
+
+execution::PrincipalLimits TokenBook::limits_of(std::string_view principal) {
+    refresh();
+    const auto found = std::ranges::find(records_, principal, &TokenRecord::name);
+    return found == records_.end() ? execution::PrincipalLimits{} : found->limits;
+}
+
+bool TokenBook::empty() {
+    refresh();
+    return records_.empty();
 }
 
 std::optional<TokenBook::Stamp> TokenBook::stamp() const {

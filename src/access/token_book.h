@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "execution/principal_limits.h"
 
 namespace belljar::access {
 
@@ -26,6 +27,7 @@ struct TokenRecord {
     std::vector<std::string> roles{};
     WallTime created{};
     std::optional<WallTime> expires{};  // nothing: never
+    execution::PrincipalLimits limits{};
 };
 
 struct NewToken {
@@ -33,6 +35,14 @@ struct NewToken {
     std::vector<std::string> roles{};
     std::optional<WallTime> expires{};
     std::string chosen{};  // empty: a random one is made
+    execution::PrincipalLimits limits{};
+};
+
+// What is to be another from now on; the rest stays.
+struct TokenChange {
+    std::optional<std::vector<std::string>> roles{};
+    std::optional<std::optional<WallTime>> expires{};
+    std::optional<execution::PrincipalLimits> limits{};  // all of them
 };
 
 // The folder of the tokens below the data directory, made if it is not there. A folder of its own,
@@ -47,6 +57,9 @@ struct NewToken {
 // The token, which nobody can find out afterwards. Conflict if the name is taken.
 [[nodiscard]] Result<std::string> add_token(const Fd& folder, const NewToken& wanted);
 [[nodiscard]] Result<void> remove_token(const Fd& folder, std::string_view name);
+// NotFound if nobody has that name. The record as it is now.
+[[nodiscard]] Result<TokenRecord> change_token(const Fd& folder, std::string_view name,
+                                               const TokenChange& change);
 
 // "30d", "12h", "90m" or "never".
 [[nodiscard]] Result<std::optional<WallTime>> parse_expiry(std::string_view text, WallTime now);
@@ -60,6 +73,9 @@ class TokenBook {
 
     // Whose token it is. NotFound if nobody's, Unauthenticated if it has expired.
     [[nodiscard]] Result<Caller> find(std::string_view token, WallTime now);
+    // Of whoever has a token of this name; none of its own for everybody else.
+    [[nodiscard]] execution::PrincipalLimits limits_of(std::string_view principal);
+    [[nodiscard]] bool empty();
 
    private:
     // What tells one file from the next under the same name.

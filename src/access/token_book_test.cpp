@@ -206,5 +206,36 @@ TEST(ParseExpiry, IsATimeFromNow) {
     }
 }
 
+TEST_F(TokenBookTest, ATokenHasLimitsOfItsOwn) {
+    const execution::PrincipalLimits limits{.requests_per_minute = 5, .runs_per_day = 0};
+    const std::string token =
+        add_token(folder, {.name = "a", .roles = {"user"}, .limits = limits}).value();
+    EXPECT_EQ(book.find(token, kNow).value().limits, limits);
+    EXPECT_EQ(book.limits_of("a"), limits);
+    EXPECT_EQ(book.limits_of("b"), execution::PrincipalLimits{});
+    EXPECT_FALSE(book.empty());
+    const execution::PrincipalLimits others{.storage_bytes = 1'000'000'000'000};
+    const TokenRecord changed =
+        change_token(folder, "a", {.roles = {{"auditor"}}, .limits = others}).value();
+    EXPECT_EQ(changed.limits, others);
+    EXPECT_EQ(book.find(token, kNow).value().rights, rights_of_role("auditor"));
+    EXPECT_EQ(book.limits_of("a"), others);
+    EXPECT_EQ(change_token(folder, "b", {}).error().code, ErrorCode::NotFound);
+    EXPECT_EQ(change_token(folder, "a", {.roles = {{"a b"}}}).error().code,
+              ErrorCode::InvalidArgument);
+}
+
+TEST_F(TokenBookTest, ReadsAFileOfBeforeThereWereLimits) {
+    write_file(R"({"version":1,"tokens":[{"name":"a","sha256":")" + std::string(64, 'a') +
+               R"(","roles":["user"],"created":1,"expires":null}]})");
+    EXPECT_EQ(read_tokens(folder).value().front().limits, execution::PrincipalLimits{});
+    for (const std::string& limits : {"7", R"({"runs_per_day":-1})", R"({"runs_per_day":"x"})",
+                                      R"({"requests_per_minute":5000000000})"}) {
+        write_file(R"({"version":1,"tokens":[{"name":"a","sha256":")" + std::string(64, 'a') +
+                   R"(","roles":["user"],"created":1,"expires":null,"limits":)" + limits + "}]}");
+        EXPECT_FALSE(read_tokens(folder)) << limits;
+    }
+}
+
 }  // namespace
 }  // namespace belljar::access

@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value_to.hpp>
+#include <utility>
 
 #include "base/json.h"
 
@@ -53,6 +54,30 @@ std::optional<std::vector<std::string>> roles_of(const json::object& object) {
     return roles;
 }
 
+// One limit of a record. Files of before there were limits have none of them.
+template <typename Number>
+bool read_limit(const json::object& object, std::string_view key, std::optional<Number>& limit) {
+    const json::value* value = object.if_contains(key);
+    if (value == nullptr) {
+        return true;
+    }
+    if (!value->is_int64() || value->get_int64() < 0 ||
+        !std::in_range<Number>(value->get_int64())) {
+        return false;
+    }
+    limit = static_cast<Number>(value->get_int64());
+    return true;
+}
+
+std::optional<execution::PrincipalLimits> limits_of(const json::object& object) {
+    execution::PrincipalLimits limits;
+    const json::value* value = object.if_contains("limits");
+    if (value == nullptr) {
+        return limits;
+    }
+    return value->is_object() ? limits_from_json(value->get_object()) : std::nullopt;
+}
+
 Result<TokenRecord> record_from(const json::value& value) {
     if (!value.is_object()) {
         return fail(malformed());
@@ -62,9 +87,11 @@ Result<TokenRecord> record_from(const json::value& value) {
     const std::optional<std::string> sha256 = text_of(object, "sha256");
     const std::optional<std::vector<std::string>> roles = roles_of(object);
     const std::optional<WallTime> created = time_of(object, "created");
+    const std::optional<execution::PrincipalLimits> limits = limits_of(object);
     const json::value* expires = object.if_contains("expires");
     const bool fits = name && is_tool_set_name(*name) && sha256 && is_hash(*sha256) && roles &&
-                      created && expires != nullptr && (expires->is_null() || expires->is_int64());
+                      created && limits && expires != nullptr &&
+                      (expires->is_null() || expires->is_int64());
     if (!fits) {
         return fail(malformed());
     }
@@ -72,10 +99,36 @@ Result<TokenRecord> record_from(const json::value& value) {
                        .sha256 = *sha256,
                        .roles = *roles,
                        .created = *created,
-                       .expires = time_of(object, "expires")};
+                       .expires = time_of(object, "expires"),
+                       .limits = *limits};
 }
 
 }  // namespace
+
+std::optional<execution::PrincipalLimits> limits_from_json(const json::object& object) {
+    execution::PrincipalLimits limits;
+    const bool fits = read_limit(object, "requests_per_minute", limits.requests_per_minute) &&
+                      read_limit(object, "concurrent_runs", limits.concurrent_runs) &&
+                      read_limit(object, "runs_per_day", limits.runs_per_day) &&
+                      read_limit(object, "cpu_seconds_per_day", limits.cpu_seconds_per_day) &&
+                      read_limit(object, "storage_bytes", limits.storage_bytes);
+    return fits ? std::optional(limits) : std::nullopt;
+}
+
+json::object limits_to_json(const execution::PrincipalLimits& limits) {
+    json::object object;
+    const auto add = [&object](std::string_view key, const auto& limit) {
+        if (limit) {
+            object[key] = *limit;
+        }
+    };
+    add("requests_per_minute", limits.requests_per_minute);
+    add("concurrent_runs", limits.concurrent_runs);
+    add("runs_per_day", limits.runs_per_day);
+    add("cpu_seconds_per_day", limits.cpu_seconds_per_day);
+    add("storage_bytes", limits.storage_bytes);
+    return object;
+}
 
 std::string tokens_to_text(const std::vector<TokenRecord>& records) {
     json::array tokens;
@@ -89,7 +142,8 @@ std::string tokens_to_text(const std::vector<TokenRecord>& records) {
                                       {"sha256", record.sha256},
                                       {"roles", std::move(roles)},
                                       {"created", record.created.time_since_epoch().count()},
-                                      {"expires", std::move(expires)}});
+                                      {"expires", std::move(expires)},
+                                      {"limits", limits_to_json(record.limits)}});
     }
     return to_text(json::object{{"version", kVersion}, {"tokens", std::move(tokens)}}) + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -160,9 +161,94 @@ void add_pools(Page& page, const engine::RunFigures& figures) {
     }
 }
 
+// Names that dashboards of other services ask for.
+void add_sandbox(Page& page, const engine::RunFigures& figures) {
+    page.begin("sandbox_executions_total", "counter", "Runs that ended.");
+    for (const auto& [kind, count] : figures.ended) {
+        page.add({{"language", kind.first}, {"status", execution::name_of(kind.second)}}, count);
+    }
+    page.begin("sandbox_execution_duration_seconds", "histogram",
+               "How long runs took, by language.");
+    for (const auto& [language, durations] : figures.wall_by_language) {
+        add_durations(page, durations, {{"language", language}});
+    }
+    page.begin("sandbox_package_installs_total", "counter", "Packages that were installed.");
+    page.add({}, 0);
+    std::map<std::string_view, std::uint64_t> errors;
+    for (const auto& [kind, count] : figures.ended) {
+        if (kind.second != execution::Status::Ok) {
+            errors[execution::name_of(kind.second)] += count;
+        }
+    }
+    for (const auto& [code, count] : figures.refused) {
+        errors[name_of(code)] += count;
+    }
+    page.begin("sandbox_errors_total", "counter", "Runs that failed or were refused, by why.");
+    for (const auto& [type, count] : errors) {
+        page.add({{"type", type}}, count);
+    }
+}
+
+void add_amounts(Page& page, const engine::Amounts& amounts) {
+    std::uint64_t so_far = 0;
+    for (std::size_t index = 0; index < engine::kClassBytes.size(); ++index) {
+        so_far += amounts.classes.at(index);
+        page.add_part("_bucket", {{"le", fmt::format("{:g}", engine::kClassBytes.at(index))}},
+                      so_far);
+    }
+    so_far += amounts.classes.back();
+    page.add_part("_bucket", {{"le", "+Inf"}}, so_far);
+    page.add_part("_sum", {}, amounts.sum);
+    page.add_part("_count", {}, so_far);
+}
+
+void add_mcp(Page& page, const engine::McpFigures& figures) {
+    page.begin("mcp_executions_total", "counter", "Runs that came by MCP.");
+    for (const auto& [status, count] : figures.ended) {
+        page.add({{"status", execution::name_of(status)}}, count);
+    }
+    page.add({{"status", "refused"}}, figures.refused);
+    page.begin("mcp_execution_duration_seconds", "histogram", "How long they took.");
+    add_durations(page, figures.wall);
+    page.begin("mcp_execution_memory_bytes", "histogram", "Most memory that each of them had.");
+    add_amounts(page, figures.memory);
+}
+
+void add_requests(Page& page, const access::RequestFigures& figures) {
+    page.begin("belljar_http_requests_total", "counter", "HTTP requests that were answered.");
+    for (const auto& [kind, count] : figures.answered) {
+        page.add({{"operation", kind.first}, {"status", std::to_string(kind.second)}}, count);
+    }
+    page.begin("belljar_http_request_seconds", "histogram", "How long their answers took.");
+    for (const auto& [operation, durations] : figures.times) {
+        add_durations(page, durations, {{"operation", operation}});
+    }
+    page.begin("belljar_http_rate_limited_total", "counter",
+               "HTTP requests that were refused because too many came.");
+    page.add({}, figures.rate_limited);
+    page.begin("belljar_http_received_bytes_total", "counter", "Bodies of requests.");
+    page.add({}, figures.bytes_in);
+    page.begin("belljar_http_sent_bytes_total", "counter", "Bodies of answers.");
+    page.add({}, figures.bytes_out);
+    page.begin("belljar_http_connections", "gauge", "Connections that are open now.");
+    page.add({}, figures.connections);
+}
+
+void add_use(Page& page, const engine::RunFigures& figures) {
+    page.begin("belljar_runs_by_protocol_total", "counter", "Runs that were asked for.");
+    for (const auto& [protocol, count] : figures.by_protocol) {
+        page.add({{"protocol", execution::name_of(protocol)}}, count);
+    }
+    page.begin("belljar_output_bytes_total", "counter", "What programs have written.");
+    page.add({}, figures.output_bytes);
+    page.begin("belljar_sessions", "gauge", "Sessions that are kept now.");
+    page.add({}, figures.sessions);
+}
+
 }  // namespace
 
-std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFigures& figures) {
+std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFigures& figures,
+                           const access::RequestFigures& requests) {
     Page page;
     page.begin("belljar_build_info", "gauge", "The version that runs here.");
     page.add({{"version", info.version}}, 1);
@@ -177,6 +263,10 @@ std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFig
     for (const auto& [rule, count] : figures.denials) {
         page.add({{"rule", rule}}, count);
     }
+    add_use(page, figures);
+    add_requests(page, requests);
+    add_sandbox(page, figures);
+    add_mcp(page, figures.mcp);
     return page.take();
 }
 

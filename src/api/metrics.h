@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "access/request_counters.h"
 #include "engine/executor.h"
 
 namespace belljar::api {
@@ -11,6 +12,7 @@ inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; cha
 
 // What GET /metrics answers: Prometheus' text format 0.0.4. No label comes out of a request.
 [[nodiscard]] std::string render_metrics(const engine::SandboxInfo& info,
-                                         const engine::RunFigures& figures);
+                                         const engine::RunFigures& figures,
+                                         const access::RequestFigures& requests = {});
 
 }  // namespace belljar::api

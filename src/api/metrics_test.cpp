@@ -150,5 +150,44 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
     EXPECT_EQ(explained.size(), 16U);
 }
 
+TEST(Metrics, HaveTheNamesThatDashboardsOfOthersAskFor) {
+    engine::RunCounters counters;
+    counters.count({.language = "python", .status = Status::Ok, .usage = {.memory_peak_bytes = 5}},
+                   execution::Protocol::Mcp);
+    counters.count({.language = "python", .status = Status::Timeout}, execution::Protocol::Rest);
+    counters.count_refusal(ErrorCode::Overloaded, execution::Protocol::Mcp);
+    const std::string page = render_metrics(sandbox(), counters.figures());
+    for (const std::string_view line :
+         {R"(sandbox_executions_total{language="python",status="ok"} 1)",
+          R"(sandbox_execution_duration_seconds_count{language="python"} 2)",
+          "sandbox_package_installs_total 0", R"(sandbox_errors_total{type="timeout"} 1)",
+          R"(sandbox_errors_total{type="overloaded"} 1)", R"(mcp_executions_total{status="ok"} 1)",
+          R"(mcp_executions_total{status="refused"} 1)", "mcp_execution_duration_seconds_count 1",
+          R"(mcp_execution_memory_bytes_bucket{le="1e+06"} 1)", "mcp_execution_memory_bytes_sum 5",
+          R"(belljar_runs_by_protocol_total{protocol="mcp"} 2)"}) {
+        EXPECT_TRUE(has_line(page, line)) << line;
+    }
+}
+
+TEST(Metrics, TellHowRequestsWereAnswered) {
+    access::RequestCounters counters;
+    counters.count({.operation = "createRun",
+                    .status = 200,
+                    .time = std::chrono::milliseconds(2),
+                    .bytes_in = 3,
+                    .bytes_out = 4});
+    counters.count_rate_limited();
+    counters.ask_connections([] { return std::size_t{7}; });
+    const std::string page = render_metrics(sandbox(), {}, counters.figures());
+    for (const std::string_view line :
+         {R"(belljar_http_requests_total{operation="createRun",status="200"} 1)",
+          R"(belljar_http_request_seconds_bucket{operation="createRun",le="0.001"} 0)",
+          R"(belljar_http_request_seconds_bucket{operation="createRun",le="0.0025"} 1)",
+          "belljar_http_rate_limited_total 1", "belljar_http_received_bytes_total 3",
+          "belljar_http_sent_bytes_total 4", "belljar_http_connections 7"}) {
+        EXPECT_TRUE(has_line(page, line)) << line;
+    }
+}
+
 }  // namespace
 }  // namespace belljar::api

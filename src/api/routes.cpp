@@ -4,6 +4,9 @@
 #include "access/gate.h"
 #include "api/conversation_routes.h"
 #include "api/described_routes.h"
+#include "api/dialect_piston.h"
+#include "api/dialect_routes.h"
+#include "api/dialect_sandbox_fusion.h"
 #include "api/docs_routes.h"
 #include "api/output_routes.h"
 #include "api/record_routes.h"
@@ -19,9 +22,10 @@ using access::HttpResponse;
 using access::make_refusal;
 
 Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
-               const storage::OutputStore* outputs, engine::RunFeed* feed)
+               const storage::OutputStore* outputs, engine::RunFeed* feed,
+               const access::RequestCounters* requests)
     : repeats_(executor.state()) {
-    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready)));
+    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests));
     add(std::make_unique<DocsRoutes>());
     add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
@@ -29,6 +33,9 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     add(std::make_unique<OutputRoutes>(outputs));
     add(std::make_unique<SessionRoutes>(executor));
     add(std::make_unique<ConversationRoutes>(executor));
+    add(std::make_unique<DialectRoutes>(executor));
+    add(std::make_unique<PistonRoutes>(executor));
+    add(std::make_unique<SandboxFusionRoutes>(executor));
 }
 
 void Routes::add(std::unique_ptr<RouteGroup> group) {
@@ -49,6 +56,12 @@ std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest& request) co
     const OperationTable::Finding finding = table_.find(request.method, request.path);
     const auto* found = std::get_if<OperationTable::Found>(&finding);
     return found == nullptr ? std::nullopt : found->operation->body_plan;
+}
+
+std::string Routes::operation_of(const HttpRequest& request) const {
+    const OperationTable::Finding finding = table_.find(request.method, request.path);
+    const auto* found = std::get_if<OperationTable::Found>(&finding);
+    return found == nullptr ? "unknown" : found->operation->id;
 }
 
 Task<HttpResponse> Routes::handle(HttpRequest request, engine::CancellationPtr cancellation) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "access/http_message.h"
+#include "access/request_counters.h"
 #include "api/operation_table.h"
 #include "api/repeats.h"
 #include "api/route_group.h"
@@ -21,10 +22,11 @@ namespace belljar::api {
 // may ask for it, and lets it answer. Used on the I/O thread only.
 class Routes {
    public:
-    // `is_ready` says whether work is accepted; `outputs` and `feed` outlive this, if there are
-    // any.
+    // `is_ready` says whether work is accepted; `outputs`, `feed` and `requests` outlive this, if
+    // there are any.
     Routes(engine::Executor& executor, std::function<bool()> is_ready,
-           const storage::OutputStore* outputs = nullptr, engine::RunFeed* feed = nullptr);
+           const storage::OutputStore* outputs = nullptr, engine::RunFeed* feed = nullptr,
+           const access::RequestCounters* requests = nullptr);
 
     // Before the first request.
     void add(std::unique_ptr<RouteGroup> group);
@@ -35,6 +37,9 @@ class Routes {
     // usual limit, in memory.
     [[nodiscard]] std::optional<access::BodyPlan> body_plan(
         const access::HttpRequest& request) const;
+
+    // The id of the operation that is asked for, or "unknown".
+    [[nodiscard]] std::string operation_of(const access::HttpRequest& request) const;
 
     Task<access::HttpResponse> handle(access::HttpRequest request,
                                       engine::CancellationPtr cancellation);

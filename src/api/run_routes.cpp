@@ -7,6 +7,7 @@
 
 #include "access/challenge.h"
 #include "access/event_stream.h"
+#include "access/run_origin.h"
 #include "api/json_body.h"
 #include "api/operation_parts.h"
 #include "api/refusals.h"
@@ -103,7 +104,7 @@ std::expected<Wish, HttpResponse> admit(const HttpRequest& request) {
     if (is_cell(wish->run) && !access::allows(request.rights, for_sessions())) {
         return std::unexpected(access::insufficient_scope(request, for_sessions()));
     }
-    wish->run.principal = request.principal;
+    access::set_origin(wish->run, request);
     return std::move(*wish);
 }
 
@@ -173,6 +174,24 @@ constexpr std::string_view kAboutCreate =
     "once; the run goes on without its caller, `GET /v1/runs/{run_id}` tells of it and "
     "`POST /v1/runs/{run_id}/cancel` ends it.";
 
+json::object either(json::object one, json::object other) {
+    return {{"anyOf", json::array{std::move(one), std::move(other)}}};
+}
+
+json::object tool_call_schema() {
+    return object_schema({{"tool", {{"type", "string"}}},
+                          {"arguments", {{"type", "object"}}},
+                          {"user", {{"type", "string"}}}},
+                         {"tool"});
+}
+
+json::object tool_answer_schema() {
+    return object_schema({{"success", {{"type", "boolean"}}},
+                          {"output", {{"type", "string"}}},
+                          {"tool", {{"type", "string"}}}},
+                         {"success", "output", "tool"});
+}
+
 }  // namespace
 
 void RunRoutes::add_to(OperationTable& table) {
@@ -207,10 +226,14 @@ void RunRoutes::add_create(OperationTable& table) {
                .method = "POST",
                .path = "/execute",
                .tag = "compatibility",
-               .summary = "Runs a program in a jar of its own",
+               .summary = "Runs a program in a jar of its own, or calls a tool",
+               .description = "With `code` it runs a program; with `tool` it calls one, which may "
+                              "take other rights.",
                .rights = {Right::RunExec},
-               .bodies = {{.schema = reference("RunArguments")}},
-               .answers = {answer_in("RunResult", "What became of it.")},
+               .bodies = {{.schema = either(reference("RunArguments"), tool_call_schema())}},
+               .answers = {{.description = "What became of it.",
+                            .content = {{.schema = either(reference("RunResult"),
+                                                          tool_answer_schema())}}}},
                .handler = [this](Call call) { return execute(std::move(call)); }});
 }
 
@@ -336,6 +359,11 @@ Task<HttpResponse> RunRoutes::execute_batch(Call call) {
     if (!batch) {
         co_return refuse(batch.error());
     }
+    for (Result<execution::RunRequest>& run : batch->runs) {
+        if (run) {
+            access::set_trace(*run, request.trace);
+        }
+    }
     if (uses_sessions(*batch) && !access::allows(request.rights, for_sessions())) {
         co_return access::insufficient_scope(request, for_sessions());
     }
@@ -357,7 +385,7 @@ Task<HttpResponse> RunRoutes::preview(Call call) {
     if (!run) {
         co_return make_answer(preview_json(fail(run.error())));
     }
-    run->principal = std::move(call.request.principal);
+    access::set_origin(*run, call.request);
     const Result<engine::RunPreview> preview = co_await executor_.preview(std::move(*run));
     co_return make_answer(preview_json(preview));
 }

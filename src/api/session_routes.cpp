@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "access/gate.h"
+#include "access/run_origin.h"
 #include "api/json_body.h"
 #include "api/operation_parts.h"
 #include "api/paging.h"
@@ -164,7 +165,7 @@ Task<HttpResponse> SessionRoutes::begin(Call call) {
     if (!run) {
         co_return refuse(run.error());
     }
-    run->principal = call.request.principal;
+    access::set_origin(*run, call.request);
     const Result<execution::RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(call.cancellation));
     if (!result) {

@@ -108,7 +108,8 @@ void SystemRoutes::add_to(OperationTable& table) {
                .path = "/ready",
                .tag = "system",
                .summary = "Whether code can be run now",
-               .description = "503 while the self-test runs, if it has failed, and at shutdown.",
+               .description = "503 while the self-test runs, if it has failed, while the server is "
+                              "drained, and at shutdown.",
                .door = access::Gate::Door::Open,
                .answers = {status_answer("ready")},
                .handler = at_once([this] { return ready(); })});
@@ -176,6 +177,9 @@ HttpResponse SystemRoutes::health() const {
 }
 
 HttpResponse SystemRoutes::ready() const {
+    if (executor_.intake() == engine::Intake::Drained) {
+        return access::make_refusal(503, "not ready: the server is drained");
+    }
     if (!is_ready_()) {
         return access::make_refusal(503, "not ready: jars cannot be made now");
     }
@@ -184,7 +188,9 @@ HttpResponse SystemRoutes::ready() const {
 
 HttpResponse SystemRoutes::metrics() const {
     return {.content_type = std::string(kMetricsType),
-            .body = render_metrics(executor_.info(), executor_.figures())};
+            .body = render_metrics(
+                executor_.info(), executor_.figures(),
+                requests_ != nullptr ? requests_->figures() : access::RequestFigures{})};
 }
 
 HttpResponse SystemRoutes::description() const {

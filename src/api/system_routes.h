@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "access/request_counters.h"
 #include "api/route_group.h"
 #include "engine/executor.h"
 
@@ -12,8 +13,10 @@ namespace belljar::api {
 // and /v1/runners/{language}.
 class SystemRoutes final : public RouteGroup {
    public:
-    SystemRoutes(engine::Executor& executor, std::function<bool()> is_ready)
-        : executor_(executor), is_ready_(std::move(is_ready)) {}
+    // Both are borrowed; there may be no counters.
+    SystemRoutes(engine::Executor& executor, std::function<bool()> is_ready,
+                 const access::RequestCounters* requests)
+        : executor_(executor), is_ready_(std::move(is_ready)), requests_(requests) {}
 
     void add_to(OperationTable& table) override;
 
@@ -30,6 +33,7 @@ class SystemRoutes final : public RouteGroup {
 
     engine::Executor& executor_;
     std::function<bool()> is_ready_;
+    const access::RequestCounters* requests_;
     const OperationTable* table_ = nullptr;
 };
 

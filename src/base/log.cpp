@@ -73,6 +73,19 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
     return std::nullopt;
 }
 
+void LogTail::add(std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (lines_.size() == most_) {
+        lines_.pop_front();
+    }
+    lines_.push_back(std::move(line));
+}
+
+std::vector<std::string> LogTail::lines() const {
+    const std::lock_guard lock(mutex_);
+    return {lines_.begin(), lines_.end()};
+}
+
 void Log::debug(std::string_view message, std::initializer_list<LogField> fields) const {
     write(LogLevel::Debug, message, fields);
 }
@@ -111,7 +124,11 @@ void Log::write(LogLevel level, std::string_view message,
     if (level < threshold_) {
         return;
     }
-    const std::string line = format(level, message, fields) + "\n";
+    std::string line = format(level, message, fields);
+    if (tail_) {
+        tail_->add(line);
+    }
+    line += '\n';
     // A log line that cannot be written has nowhere to be reported.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace belljar {
 
@@ -27,13 +32,31 @@ struct LogField {
     LogField(std::string_view name, double number) : key(name), value(number) {}
 };
 
+// The last lines that were written, for whoever cannot look at stderr. Used by any thread.
+class LogTail {
+   public:
+    explicit LogTail(std::size_t lines) : most_(lines) {}
+
+    void add(std::string line);
+    [[nodiscard]] std::vector<std::string> lines() const;
+
+   private:
+    std::size_t most_;
+    mutable std::mutex mutex_;
+    std::deque<std::string> lines_;
+};
+
 // Writes one JSON object per line to stderr, each in a single write(2), so that lines of several
 // processes never mix. Control characters of hostile text are escaped. The object is passed to
 // whoever logs; there is no global one.
 class Log {
    public:
-    Log(std::string component, LogLevel threshold)
-        : component_(std::move(component)), threshold_(threshold) {}
+    // What is written is kept in the tail as well, if there is one.
+    Log(std::string component, LogLevel threshold, std::shared_ptr<LogTail> tail = nullptr)
+        : component_(std::move(component)), threshold_(threshold), tail_(std::move(tail)) {}
+
+    // nullptr: nothing is kept.
+    [[nodiscard]] const LogTail* tail() const { return tail_.get(); }
 
     void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
     void info(std::string_view message, std::initializer_list<LogField> fields = {}) const;
@@ -50,6 +73,7 @@ class Log {
 
     std::string component_;
     LogLevel threshold_;
+    std::shared_ptr<LogTail> tail_;
 };
 
 }  // namespace belljar

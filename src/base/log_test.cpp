@@ -114,5 +114,21 @@ TEST(ParseLogLevel, KnowsTheFourNamesAndWarn) {
     EXPECT_FALSE(parse_log_level("info "));
 }
 
+TEST(LogTail, KeepsTheLastLines) {
+    const auto tail = std::make_shared<LogTail>(2);
+    const Log log("test", LogLevel::Info, tail);
+    testing::internal::CaptureStderr();
+    log.debug("left out");
+    log.info("first");
+    log.info("second");
+    log.error("third");
+    testing::internal::GetCapturedStderr();
+    const std::vector<std::string> lines = log.tail()->lines();
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_NE(lines[0].find("second"), std::string::npos);
+    EXPECT_NE(lines[1].find("third"), std::string::npos);
+    EXPECT_EQ(Log("test", LogLevel::Info).tail(), nullptr);
+}
+
 }  // namespace
 }  // namespace belljar

@@ -118,6 +118,13 @@ struct LimitSettings {
     Duration head_time = std::chrono::seconds(15);
     Duration body_time = std::chrono::seconds(60);
     Bytes body_rate = kibibytes(4);
+    std::uint32_t requests_per_minute = 0;  // 0: as many as come, here and below
+    std::uint32_t request_burst = 0;        // 0: a minute's worth
+    std::uint32_t global_requests_per_minute = 0;
+    std::uint32_t global_request_burst = 0;
+    std::uint32_t unknown_requests_per_minute = 3000;
+    std::uint32_t runs_per_day = 0;
+    std::uint32_t cpu_seconds_per_day = 0;
 
     bool operator==(const LimitSettings&) const = default;
 };

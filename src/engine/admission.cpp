@@ -51,6 +51,7 @@ Task<Result<Admission::Ticket>> Admission::enter(std::string principal, TimePoin
 Result<Admission::WaiterPtr> Admission::come(const std::string& principal) {
     Lane& lane = lanes_[principal];
     lane.principal = principal;
+    lane.share = share_of_(principal);
     auto waiter = std::make_shared<Waiter>(executor_, lane);
     // A free place is one that nobody who waits may have.
     if (figures_.running < bounds_.running && may_run_more(lane)) {
@@ -67,16 +68,16 @@ Result<Admission::WaiterPtr> Admission::come(const std::string& principal) {
     return waiter;
 }
 
-bool Admission::may_run_more(const Lane& lane) const { return lane.running < bounds_.running_each; }
+bool Admission::may_run_more(const Lane& lane) const { return lane.running < lane.share.running; }
 
 Result<void> Admission::check_room(const Lane& lane) {
-    if (lane.waiting.size() >= bounds_.waiting_each) {
+    if (lane.waiting.size() >= lane.share.waiting) {
         const std::size_t waiting_lanes = std::max<std::size_t>(turns_.size(), 1);
         return refuse(kShareFull,
                       {.code = ErrorCode::QuotaReached,
                        .message = "as many of your runs are waiting as may wait"},
                       {.runs = lane.waiting.size() * waiting_lanes,
-                       .places = std::min(bounds_.running, bounds_.running_each)});
+                       .places = std::min(bounds_.running, lane.share.running)});
     }
     if (figures_.waiting >= bounds_.waiting) {
         return refuse(

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -37,6 +38,13 @@ class Admission {
         std::size_t waiting_each = kNoBound;
     };
 
+    // Of the bounds above, those of one principal.
+    struct Share {
+        std::size_t running = kNoBound;
+        std::size_t waiting = kNoBound;
+    };
+    using ShareOf = std::function<Share(const std::string& principal)>;
+
     // What became of those who came, since the start.
     struct Figures {
         std::size_t running = 0;                              // now
@@ -66,7 +74,14 @@ class Admission {
     };
 
     Admission(asio::any_io_executor executor, Bounds bounds)
-        : executor_(std::move(executor)), bounds_(bounds) {}
+        : executor_(std::move(executor)),
+          bounds_(bounds),
+          share_of_([bounds](const std::string& /*principal*/) {
+              return Share{.running = bounds.running_each, .waiting = bounds.waiting_each};
+          }) {}
+
+    // Instead of the same share for all; asked whenever a run comes.
+    void share_by(ShareOf share_of) { share_of_ = std::move(share_of); }
 
     // QuotaReached if the principal's own share is used up, Overloaded if all is; both at once or
     // when the deadline passes, and with the time to try again after. Cancelled if the caller went
@@ -83,6 +98,7 @@ class Admission {
     // One principal that has runs here.
     struct Lane {
         std::string principal{};
+        Share share{};
         std::size_t running = 0;
         std::list<WaiterPtr> waiting{};
         bool in_turns = false;
@@ -119,6 +135,7 @@ class Admission {
 
     asio::any_io_executor executor_;
     Bounds bounds_;
+    ShareOf share_of_;
     std::map<std::string, Lane> lanes_;  // by principal
     std::list<Lane*> turns_;             // who waits and may run more, the next one first
     Turnover turnover_;

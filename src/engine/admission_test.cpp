@@ -438,5 +438,24 @@ TEST(BoundsFrom, WhatTheOperatorChoseHolds) {
     EXPECT_EQ(bounds.waiting_each, 1U);
 }
 
+TEST_F(AdmissionTest, APrincipalMayHaveAShareOfItsOwn) {
+    std::size_t of_each = Admission::kNoBound;
+    admission.share_by([&of_each](const std::string& principal) {
+        return Admission::Share{.running = principal == "a" ? 1 : of_each, .waiting = 2};
+    });
+    std::vector<CallerPtr> callers = enter_all("aab");
+    EXPECT_TRUE(callers[0]->runs());
+    EXPECT_TRUE(callers[1]->waits());
+    EXPECT_TRUE(callers[2]->runs());
+    cancel_all(callers);
+    callers.clear();
+    settle();
+    of_each = 1;  // from now on, also for who was here before
+    callers = enter_all("bb");
+    EXPECT_TRUE(callers[0]->runs());
+    EXPECT_TRUE(callers[1]->waits());
+    cancel_all(callers);
+}
+
 }  // namespace
 }  // namespace belljar::engine

@@ -33,6 +33,9 @@ constexpr Duration kTrialTime = std::chrono::seconds(30);
 constexpr Bytes kTrialMemory = mebibytes(256);
 constexpr double kTrialCpu = 0.25;
 
+// Who asks a server that takes no runs may ask again after this.
+constexpr auto kDrainPause = std::chrono::seconds(30);
+
 // The other languages are tried so long after the start.
 constexpr Duration kTrialsBegin = std::chrono::seconds(1);
 
@@ -135,12 +138,20 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
                               .outputs = options_.outputs,
                               .record = options_.session_register},
             log);
+        if (conversations_) {
+            conversations_->spare([this] { return sessions_->conversations(); });
+        }
     }
 }
 
 Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr cancellation,
                                         RunWatch watch) {
     BJ_CO_TRY_VOID(co_await await_trial());
+    if (intake_ == Intake::Drained) {
+        co_return fail(Error{.code = ErrorCode::Unavailable,
+                             .message = "this server takes no more runs; others go on",
+                             .retry_after = kDrainPause});
+    }
     Result<RunResult> result = co_await execute_live(std::move(request), std::move(cancellation),
                                                      LiveStreams{.watch = std::move(watch)});
     co_return result;
@@ -150,6 +161,9 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                              LiveStreams live) {
     const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
+    const std::string principal = request.principal;
+    const std::string trace = request.trace.value_or("");
+    const execution::Protocol protocol = request.protocol;
     std::shared_ptr<KeptRuns::Observation> record;
     if (runs_) {
         record = runs_->observe(request, cancellation);
@@ -162,16 +176,20 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
         record->finish(result);
     }
     if (result) {
-        counters_.count(*result);
+        counters_.count(*result, protocol);
         log_.info("run", {{"execution_id", result->execution_id},
+                          {"principal", principal},
+                          {"trace_id", trace},
                           {"language", result->language},
                           {"status", execution::name_of(result->status)},
                           {"wall_seconds", to_seconds(result->usage.wall)},
                           {"cpu_seconds", to_seconds(result->usage.cpu)}});
     } else {
-        counters_.count_refusal(result.error().code);
-        log_.info("run refused",
-                  {{"code", name_of(result.error().code)}, {"reason", result.error().describe()}});
+        counters_.count_refusal(result.error().code, protocol);
+        log_.info("run refused", {{"principal", principal},
+                                  {"trace_id", trace},
+                                  {"code", name_of(result.error().code)},
+                                  {"reason", result.error().describe()}});
     }
     co_return result;
 }
@@ -226,6 +244,13 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
         zygotes_ && zygotes_->ready(*suited)) {
         manifest = std::move(suited);
+    }
+    BJ_CO_TRY(const DailyQuota::Reservation reservation,
+              quota_.reserve(plan.request.principal, limits_in_force(plan.request.principal),
+                             state().used_today(plan.request.principal),
+                             std::chrono::system_clock::now()));
+    if (plan.request.trace_parent) {
+        plan.request.environment.emplace("TRACEPARENT", *plan.request.trace_parent);
     }
     const TimePoint asked = Clock::now();
     if (plan.request.conversation_id && conversations_) {
@@ -361,6 +386,45 @@ std::vector<execution::SessionView> Engine::list_sessions(const std::string& pri
     return sessions_ ? sessions_->list(principal) : std::vector<execution::SessionView>{};
 }
 
+std::vector<execution::SessionView> Engine::list_all_sessions() const {
+    return sessions_ ? sessions_->list_all() : std::vector<execution::SessionView>{};
+}
+
+void Engine::set_intake(Intake intake) {
+    if (std::exchange(intake_, intake) != intake) {
+        log_.info(intake == Intake::Open ? "runs are taken again" : "no more runs are taken");
+    }
+}
+
+void Engine::ask(Principals& principals) {
+    principals_ = &principals;
+    admission_.share_by([this](const std::string& principal) {
+        Admission::Share share =
+            principals_->callers() == Callers::Several
+                ? options_.share
+                : Admission::Share{.running = Admission::kNoBound, .waiting = Admission::kNoBound};
+        if (const auto own = principals_->limits_of(principal).concurrent_runs) {
+            share.running = *own == 0 ? Admission::kNoBound : *own;
+        }
+        return share;
+    });
+}
+
+execution::PrincipalLimits Engine::limits_in_force(const std::string& principal) {
+    execution::PrincipalLimits limits =
+        principals_ != nullptr ? principals_->limits_of(principal) : execution::PrincipalLimits{};
+    const execution::PrincipalLimits& usual = options_.allowance;
+    const auto complete = [](auto& value, const auto& otherwise) {
+        value = value ? value : otherwise;
+    };
+    complete(limits.requests_per_minute, usual.requests_per_minute);
+    complete(limits.concurrent_runs, usual.concurrent_runs);
+    complete(limits.runs_per_day, usual.runs_per_day);
+    complete(limits.cpu_seconds_per_day, usual.cpu_seconds_per_day);
+    complete(limits.storage_bytes, usual.storage_bytes);
+    return limits;
+}
+
 Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Manifest* manifest,
                                          LaunchedJar jar, CancellationPtr cancellation,
                                          LiveStreams live) {
@@ -410,6 +474,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     }
     result.timing = timing_of(begun, collected, jar, exit);
     result.capped = plan->capped;
+    result.trace = plan->request.trace;
     result.debug = plan->request.debug;
     co_return result;
 }
@@ -466,6 +531,7 @@ RunFigures Engine::figures() const {
     RunFigures figures = counters_.figures();
     figures.admission = admission_.figures();
     figures.pools = pool_.figures();
+    figures.sessions = sessions_ ? sessions_->list_all().size() : 0;
     return figures;
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/admission.h"
+#include "engine/daily_quota.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
 #include "engine/jar_pool.h"
@@ -17,6 +18,7 @@
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
+#include "engine/principals.h"
 #include "engine/run_counters.h"
 #include "engine/run_feed.h"
 #include "engine/runner_directory.h"
@@ -50,6 +52,8 @@ class Engine final : public Executor {
         storage::StateDatabase* state = nullptr;               // the same
         execution::CleanupOrder cleanup{};                     // of conversations, by itself
         std::size_t batch_parallel = 4;
+        Admission::Share share{};                // of each, where there are several callers
+        execution::PrincipalLimits allowance{};  // of each that has none of its own
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
     };
@@ -81,6 +85,14 @@ class Engine final : public Executor {
     [[nodiscard]] std::vector<execution::SessionView> list_sessions(
         const std::string& principal) const override;
 
+    [[nodiscard]] std::vector<execution::SessionView> list_all_sessions() const override;
+
+    [[nodiscard]] Intake intake() const override { return intake_; }
+    void set_intake(Intake intake) override;
+    [[nodiscard]] execution::PrincipalLimits limits_in_force(const std::string& principal) override;
+    // Outlives the engine. Without, there is one caller that may do everything.
+    void ask(Principals& principals);
+
     // Lets each language that must be there look at a jar from inside. The error says in a sentence
     // why no jar can be trusted here; without one, jars may be made ahead from now on, and the
     // other languages are tried in the background.
@@ -89,7 +101,9 @@ class Engine final : public Executor {
     void require_self_test();
     // Makes no more jars ahead. Runs end by themselves or with the link to the warden.
     void close();
-    [[nodiscard]] bool ready() const { return trial_ == Trial::Passed && warden_.alive(); }
+    [[nodiscard]] bool ready() const {
+        return trial_ == Trial::Passed && warden_.alive() && intake_ == Intake::Open;
+    }
 
    private:
     enum class Trial { NotRequired, Awaited, Passed, Failed };
@@ -157,6 +171,9 @@ class Engine final : public Executor {
     TaskGroup tasks_;
     asio::steady_timer languages_later_;
     RunCounters counters_;
+    DailyQuota quota_;
+    Principals* principals_ = nullptr;
+    Intake intake_ = Intake::Open;
     RunFeed feed_{RunFeed::Bounds{}};
     Trial trial_ = Trial::NotRequired;
     asio::steady_timer trial_over_;

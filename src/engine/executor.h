@@ -13,6 +13,7 @@
 #include "engine/runs.h"
 #include "engine/state.h"
 #include "execution/limits.h"
+#include "execution/principal_limits.h"
 #include "execution/request.h"
 #include "execution/result.h"
 #include "execution/session.h"
@@ -60,6 +61,9 @@ struct RunPreview {
     execution::Isolation isolation{};
 };
 
+// Whether runs are taken. Those that have begun go on in either case.
+enum class Intake { Open, Drained };
+
 // The seam between the protocols and the engine. Protocol layers know nothing else of what is
 // below.
 class Executor {
@@ -89,6 +93,17 @@ class Executor {
     }
     [[nodiscard]] virtual std::vector<execution::SessionView> list_sessions(
         const std::string& /*principal*/) const {
+        return {};
+    }
+    // Everybody's, for operators.
+    [[nodiscard]] virtual std::vector<execution::SessionView> list_all_sessions() const {
+        return {};
+    }
+    [[nodiscard]] virtual Intake intake() const { return Intake::Open; }
+    virtual void set_intake(Intake /*intake*/) {}
+    // What the principal may use, whether it has limits of its own or those of all.
+    [[nodiscard]] virtual execution::PrincipalLimits limits_in_force(
+        const std::string& /*principal*/) {
         return {};
     }
     // The files that outlive runs; by default none do.

@@ -130,7 +130,8 @@ Stay::~Stay() {
 Task<Result<void>> Stay::give(std::shared_ptr<FileChannel> channel) {
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<void> given = co_await conversations_.threads_.run(
-        [channel, deadline, directory = directory_, bounds = conversations_.store_.bounds().each] {
+        [channel, deadline, directory = directory_,
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return give_files(*channel, *directory, bounds, deadline);
         });
     co_return given;
@@ -167,7 +168,7 @@ Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
     const TimePoint deadline = Clock::now() + kTransferTime;
     Result<TakenFiles> taken = co_await conversations_.threads_.run(
         [channel, deadline, program = std::move(program), directory = directory_,
-         bounds = conversations_.store_.bounds().each] {
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
             return take_files(*channel, *directory, bounds, program, deadline);
         });
     if (!taken) {
@@ -326,7 +327,9 @@ Task<Result<void>> KeptConversations::queue(Key key, TimePoint deadline,
     lane.waiting.push_back(&wait);
     cancellation->on_request([&wait] { wait.cancel(); });
     boost::system::error_code ignored;
-    co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (!cancellation->requested()) {  // or there is nobody left to end the wait
+        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
     cancellation->on_request(nullptr);
     // Who is no longer in the list has been given the turn.
     if (std::erase(lane.waiting, &wait) == 0) {

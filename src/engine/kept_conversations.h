@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -102,6 +103,8 @@ class KeptConversations final : public Conversations {
     Task<Result<execution::CleanupReport>> cleanup(execution::CleanupOrder order) override;
     [[nodiscard]] Watch watch(Watcher watcher) override;
 
+    // Tells which ones a session has; they are not cleaned up.
+    void spare(std::function<std::vector<execution::FileName>()> busy) { busy_ = std::move(busy); }
     // Takes away what a crash has left, and then every now and then what the order says, until
     // stop_sweeping().
     Task<void> sweep(execution::CleanupOrder order);
@@ -133,6 +136,7 @@ class KeptConversations final : public Conversations {
     FileThreads threads_;
     asio::steady_timer sweep_later_;
     bool sweeping_ = true;
+    std::function<std::vector<execution::FileName>()> busy_;
 };
 
 }  // namespace belljar::engine

@@ -139,5 +139,47 @@ TEST_F(KeptConversationsTest, AConversationTooManyIsRefusedAndBlocksNobody) {
     EXPECT_TRUE(enter_soon());
 }
 
+TEST_F(KeptConversationsTest, PutsMovesPagesAndRemovesTrees) {
+    std::vector<std::string> told;
+    const auto watch = kept->watch([&](const FileChange& change) {
+        told.push_back(std::to_string(static_cast<int>(change.kind)) + change.file.path);
+    });
+    auto staged = run(kept->stage_file(file("d/big")));
+    ASSERT_TRUE(staged);
+    ASSERT_TRUE(write_all(staged->file(), "content"));
+    const auto put = run(kept->put_file({.name = file("d/big"), .content = std::move(*staged)}));
+    ASSERT_TRUE(put);
+    EXPECT_EQ(put->file.size, 7U);
+    EXPECT_EQ(run(kept->put_file({.name = file("d/big"),
+                                  .content = "x",
+                                  .condition = {.kind = execution::FileCondition::Kind::Absent}}))
+                  .error()
+                  .code,
+              ErrorCode::Precondition);
+    const auto moved = run(kept->move_file({.from = file("d"), .to = "e"}));
+    ASSERT_TRUE(moved);
+    EXPECT_TRUE(moved->directory);
+    const auto opened = run(kept->open_file(file("e/big"), execution::Digest::Omitted));
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(run(kept->page_files({.where = file()}))->files.size(), 1U);
+    EXPECT_EQ(run(kept->usage("", "talk"))->bytes, 7U);
+    EXPECT_EQ(run(kept->delete_tree(file("e"), {})).value_or(0), 1U);
+    EXPECT_EQ(read_all(opened->file, kibibytes(1)).value_or(""), "content") << "still open";
+    EXPECT_EQ(told, (std::vector<std::string>{"0d/big", "2d/big", "0e/big", "2e/big"}));
+    EXPECT_EQ(run(kept->find_conversation("", "none")).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(KeptConversationsTest, WhatASessionHasIsNotCleanedUp) {
+    ASSERT_TRUE(run(kept->create_conversation("", "one")));
+    ASSERT_TRUE(run(kept->create_conversation("", "two")));
+    kept->spare([] { return std::vector<FileName>{file("", "two")}; });
+    const auto report = run(kept->cleanup(
+        {.mode = execution::CleanupOrder::Mode::Remove, .idle = std::chrono::seconds(0)}));
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->removals.size(), 1U);
+    EXPECT_EQ(report->in_use, 1U);
+    EXPECT_EQ(run(kept->list_conversations(""))->size(), 1U);
+}
+
 }  // namespace
 }  // namespace belljar::engine

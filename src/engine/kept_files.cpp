@@ -171,6 +171,9 @@ Task<Result<std::uint64_t>> KeptConversations::delete_tree(FileName name,
 }
 
 Task<Result<CleanupReport>> KeptConversations::cleanup(CleanupOrder order) {
+    if (busy_) {
+        order.busy = busy_();
+    }
     Result<CleanupReport> report = co_await threads_.run([this, order = std::move(order)] {
         const LowPriority meanwhile;
         return store_.clean_up(order);

@@ -7,6 +7,7 @@
 namespace belljar::engine {
 namespace {
 
+using execution::Protocol;
 using execution::RunResult;
 using execution::Status;
 using std::chrono::milliseconds;
@@ -31,10 +32,10 @@ TEST(RunCounters, StartAtNothing) {
 
 TEST(RunCounters, CountByLanguageAndStatus) {
     RunCounters counters;
-    counters.count(ended(Status::Ok));
-    counters.count(ended(Status::Ok));
-    counters.count(ended(Status::Timeout));
-    counters.count({.language = "bash", .status = Status::Ok});
+    counters.count(ended(Status::Ok), Protocol::Rest);
+    counters.count(ended(Status::Ok), Protocol::Rest);
+    counters.count(ended(Status::Timeout), Protocol::Rest);
+    counters.count({.language = "bash", .status = Status::Ok}, Protocol::Rest);
     const RunFigures& figures = counters.figures();
     EXPECT_EQ(figures.ended.at({"python", Status::Ok}), 2U);
     EXPECT_EQ(figures.ended.at({"python", Status::Timeout}), 1U);
@@ -45,11 +46,12 @@ TEST(RunCounters, CountByLanguageAndStatus) {
 
 TEST(RunCounters, TimesFallIntoTheFirstClassThatHoldsThem) {
     RunCounters counters;
-    counters.count(ended(Status::Ok, Duration{}));
-    counters.count(ended(Status::Ok, milliseconds(10)));  // the end belongs to its class
-    counters.count(ended(Status::Ok, milliseconds(11)));
-    counters.count(ended(Status::Ok, std::chrono::seconds(300)));
-    counters.count(ended(Status::Ok, std::chrono::hours(24)));
+    counters.count(ended(Status::Ok, Duration{}), Protocol::Rest);
+    counters.count(ended(Status::Ok, milliseconds(10)),
+                   Protocol::Rest);  // the end belongs to its class
+    counters.count(ended(Status::Ok, milliseconds(11)), Protocol::Rest);
+    counters.count(ended(Status::Ok, std::chrono::seconds(300)), Protocol::Rest);
+    counters.count(ended(Status::Ok, std::chrono::hours(24)), Protocol::Rest);
     const RunFigures& figures = counters.figures();
     EXPECT_EQ(figures.wall.classes.front(), 1U);
     EXPECT_EQ(figures.wall.classes[4], 1U);
@@ -62,7 +64,7 @@ TEST(RunCounters, TimesFallIntoTheFirstClassThatHoldsThem) {
 
 TEST(RunCounters, EachStepHasItsTimes) {
     RunCounters counters;
-    counters.count({.timing = {.jar = milliseconds(2), .record = milliseconds(7)}});
+    counters.count({.timing = {.jar = milliseconds(2), .record = milliseconds(7)}}, Protocol::Rest);
     const RunFigures& figures = counters.figures();
     EXPECT_EQ(figures.steps[0].sum, Duration{});
     EXPECT_EQ(figures.steps[1].sum, milliseconds(2));
@@ -72,9 +74,9 @@ TEST(RunCounters, EachStepHasItsTimes) {
 
 TEST(RunCounters, CountRefusalsByCode) {
     RunCounters counters;
-    counters.count_refusal(ErrorCode::Overloaded);
-    counters.count_refusal(ErrorCode::Overloaded);
-    counters.count_refusal(ErrorCode::Unsupported);
+    counters.count_refusal(ErrorCode::Overloaded, Protocol::Rest);
+    counters.count_refusal(ErrorCode::Overloaded, Protocol::Rest);
+    counters.count_refusal(ErrorCode::Unsupported, Protocol::Rest);
     EXPECT_EQ(counters.figures().refused.at(ErrorCode::Overloaded), 2U);
     EXPECT_EQ(counters.figures().refused.at(ErrorCode::Unsupported), 1U);
     EXPECT_EQ(total(counters.figures()), 0U);
@@ -84,7 +86,7 @@ TEST(RunCounters, CountEveryDenialByItsRule) {
     RunCounters counters;
     RunResult result = ended(Status::Error);
     result.denials = {{.rule = "limits.memory"}, {.rule = "network"}, {.rule = "network"}};
-    counters.count(result);
+    counters.count(result, Protocol::Rest);
     EXPECT_EQ(counters.figures().denials.at("network"), 2U);
     EXPECT_EQ(counters.figures().denials.at("limits.memory"), 1U);
 }
@@ -94,7 +96,7 @@ TEST(RunCounters, RulesAreBounded) {
     for (int number = 0; number < 10'000; ++number) {
         RunResult result = ended(Status::Error);
         result.denials = {{.rule = "invented." + std::to_string(number)}, {.rule = "invented.0"}};
-        counters.count(result);
+        counters.count(result, Protocol::Rest);
     }
     const RunFigures& figures = counters.figures();
     EXPECT_LE(figures.denials.size(), 257U);

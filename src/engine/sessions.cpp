@@ -363,6 +363,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                      .full_output = publish_output(options_.outputs, io, execution_id, log_),
                      .capped = plan->capped,
                      .isolation = options_.isolation,
+                     .trace = plan->request.trace,
                      .debug = plan->request.debug};
     Result<RawExit> exit = co_await (answered ? judge_cell(session, place, limits, &result)
                                               : judge_lost(host, place, limits, &result));
@@ -584,6 +585,7 @@ Task<Result<SessionView>> Sessions::obey(SessionOrder wanted) {
 SessionView Sessions::view(const Session& session) const {
     const Duration idle = Clock::now() - session.last_used;
     return {.session_id = session.id,
+            .principal = session.principal,
             .language = session.language,
             .conversation_id = session.conversation,
             .cells = session.cells,
@@ -601,6 +603,25 @@ std::vector<SessionView> Sessions::list(const std::string& principal) const {
         }
     }
     return views;
+}
+
+std::vector<SessionView> Sessions::list_all() const {
+    std::vector<SessionView> views;
+    for (const auto& [id, session] : sessions_) {
+        views.push_back(view(*session));
+    }
+    return views;
+}
+
+std::vector<execution::FileName> Sessions::conversations() const {
+    std::vector<execution::FileName> names;
+    for (const auto& [id, session] : sessions_) {
+        if (session->conversation) {
+            names.push_back(
+                {.principal = session->principal, .conversation_id = *session->conversation});
+        }
+    }
+    return names;
 }
 
 void Sessions::close() {

@@ -73,6 +73,9 @@ class Sessions {
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::SessionView>> obey(execution::SessionOrder wanted);
     [[nodiscard]] std::vector<execution::SessionView> list(const std::string& principal) const;
+    [[nodiscard]] std::vector<execution::SessionView> list_all() const;
+    // Whose files a session has.
+    [[nodiscard]] std::vector<execution::FileName> conversations() const;
     // Ends all; their jars end with the link to the warden.
     void close();
 

@@ -119,6 +119,7 @@ struct CleanupOrder {
     std::optional<std::chrono::seconds> age{};   // made so long ago
     std::optional<std::uint64_t> total_bytes{};  // the longest unused go until no more is left
     std::optional<std::string> principal{};      // nothing: everybody's
+    std::vector<FileName> busy{};                // of those, none goes
 };
 
 struct CleanupReport {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -13,6 +14,21 @@ namespace belljar::execution {
 
 // How much of what a program shows is given to a model: the best form of each output, or all.
 enum class OutputForm { Compact, Full };
+
+// By what a request came, for figures.
+enum class Protocol { Rest, Mcp, Local };
+
+[[nodiscard]] constexpr std::string_view name_of(Protocol protocol) {
+    switch (protocol) {
+        case Protocol::Rest:
+            return "rest";
+        case Protocol::Mcp:
+            return "mcp";
+        case Protocol::Local:
+            break;
+    }
+    return "local";
+}
 
 // One run as a caller asked for it, before policy has looked at it.
 struct RunRequest {
@@ -42,6 +58,9 @@ struct RunRequest {
     std::string execution_id{};
     std::optional<std::string> label{};  // whom the caller says it is for; only recorded
     std::optional<std::string> trace{};  // id of the caller's trace; only recorded
+    // The caller's place in its trace, as the program finds it in TRACEPARENT.
+    std::optional<std::string> trace_parent{};
+    Protocol protocol = Protocol::Rest;
 };
 
 }  // namespace belljar::execution

@@ -160,7 +160,8 @@ struct RunResult {
     Isolation isolation{};
     std::optional<CellNews> session{};  // if it was a cell of one
     Timing timing{};
-    bool debug = false;  // whether the caller wants to see it
+    std::optional<std::string> trace{};  // id of the caller's trace
+    bool debug = false;                  // whether the caller wants to see it
 
     [[nodiscard]] bool success() const { return status == Status::Ok; }
 };

@@ -34,6 +34,7 @@ struct SessionDiff {
 // A session as its owner sees it.
 struct SessionView {
     std::string session_id{};
+    std::string principal{};
     std::string language{};
     std::optional<std::string> conversation_id{};
     std::uint64_t cells = 0;  // run so far, those that were undone included

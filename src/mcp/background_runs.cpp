@@ -11,6 +11,7 @@
 #include "execution/error_wire.h"
 #include "mcp/background_tools.h"
 #include "mcp/quote.h"
+#include "mcp/tool.h"
 
 namespace belljar::mcp {
 namespace {
@@ -148,6 +149,7 @@ Result<ToolOutcome> BackgroundRuns::start(ToolRequest request) {
     const auto run = std::make_shared<BackgroundRun>(BackgroundRun{
         .id = random_hex(kIdBytes), .principal = principal, .form = wanted.output_form});
     wanted.principal = principal;
+    mark(wanted, request.asker.trace);
     runs_.emplace(run->id, run);
     if (!running_.spawn("background run", carry_out(run, std::move(wanted)))) {
         remove(run);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "access/rights.h"
+#include "access/trace_context.h"
 #include "mcp/json_rpc.h"
 #include "mcp/notice_wishes.h"
 #include "mcp/questions.h"
@@ -17,6 +19,7 @@ struct Call {
     Revision revision = kModernRevision;
     std::string principal{};  // who calls; empty: the one without a name
     access::Rights rights = access::Rights::all();
+    std::optional<access::TraceContext> trace{};  // of the HTTP request that brought it
     Notify notify{};  // before the answer; empty: the client takes nothing but that
     ConnectionMemory* memory = nullptr;  // outlives the call; nullptr: nothing is remembered
     // What a legacy client is asked while its request waits; both or neither.

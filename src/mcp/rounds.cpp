@@ -71,6 +71,21 @@ json::object capabilities_of(const Call& call) {
     return declared != nullptr ? *declared : json::object{};
 }
 
+// What the message says of its trace goes before what its HTTP request says.
+std::optional<access::TraceContext> trace_of(const Call& call) {
+    const json::object* meta = object_at(call.message.params, "_meta");
+    const json::value* parent = meta != nullptr ? meta->if_contains("traceparent") : nullptr;
+    const json::value* state = meta != nullptr ? meta->if_contains("tracestate") : nullptr;
+    if (parent != nullptr && parent->is_string()) {
+        const std::string_view text =
+            state != nullptr && state->is_string() ? std::string_view(state->get_string()) : "";
+        if (auto trace = access::parse_trace(parent->get_string(), text)) {
+            return trace;
+        }
+    }
+    return call.trace;
+}
+
 RpcResult<Asker> Rounds::asker_of(const Call& call) {
     RpcResult<NoticeWishes> wishes = read_wishes(call.message.params, call.revision, call.memory);
     if (!wishes) {
@@ -78,6 +93,7 @@ RpcResult<Asker> Rounds::asker_of(const Call& call) {
     }
     Asker asker{.principal = call.principal,
                 .rights = call.rights,
+                .trace = trace_of(call),
                 .capabilities = capabilities_of(call),
                 .wishes = std::move(*wishes),
                 .notify = call.notify,

@@ -76,6 +76,7 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
     : options_(std::move(options)),
       tasks_(io, log, changes_),
       offerings_(io, {executor, changes_, options_.outputs, options_.dialects}, log),
+      tool_door_(executor, log),
       dispatcher_(
           std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_)),
       sessions_(io, changes_),
@@ -137,6 +138,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     }
     Call call = std::move(std::get<Call>(*post));
     call.principal = request.principal;
+    call.trace = request.trace;
     call.rights = request.rights;
     const bool legacy = era_of(call.revision) == Era::Legacy;
     if (legacy && call.message.kind == Message::Kind::Request &&

@@ -19,6 +19,7 @@
 #include "mcp/post.h"
 #include "mcp/sse_connections.h"
 #include "mcp/tasks.h"
+#include "mcp/tool_door.h"
 
 namespace belljar::mcp {
 
@@ -49,6 +50,8 @@ class Server {
                                           engine::CancellationPtr cancellation);
     [[nodiscard]] access::HttpResponse handle_sse_message(access::HttpRequest request);
 
+    // For clients that know nothing of MCP.
+    [[nodiscard]] ToolDoor& tool_door() { return tool_door_; }
     // For transports that are not HTTP.
     [[nodiscard]] Dispatcher& dispatcher() { return *dispatcher_; }
     [[nodiscard]] Changes& changes() { return changes_; }
@@ -82,6 +85,7 @@ class Server {
     Changes changes_;
     Tasks tasks_;
     Offerings offerings_;
+    ToolDoor tool_door_;
     std::unique_ptr<Provider> fixtures_;
     std::unique_ptr<Dispatcher> dispatcher_;
     HttpSessions sessions_;

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "access/run_origin.h"
+#include "access/trace_context.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
@@ -27,10 +30,17 @@ enum class Dialect { Own, SandboxService, CodeRunner, LogAnalysis };
 struct ToolCall {
     std::string name{};
     json::object arguments{};
-    std::string principal{};  // who calls
+    std::string principal{};                      // who calls
+    std::optional<access::TraceContext> trace{};  // and in which trace
     NoticeWishes wishes{};
     Notify notify{};  // empty: nothing can be told before the end
 };
+
+// Writes into a run that it came by MCP, and in which trace.
+inline void mark(execution::RunRequest& run, const std::optional<access::TraceContext>& trace) {
+    run.protocol = execution::Protocol::Mcp;
+    access::set_trace(run, trace);
+}
 
 // What tools work with; outlives every call.
 struct ToolContext {

@@ -31,22 +31,7 @@ bool ToolProvider::has_tool(std::string_view name) const {
 }
 
 access::Rights ToolProvider::tool_needs(std::string_view name) const {
-    using access::Right;
-    switch (Toolbox::need_of(name).value_or(Need::Run)) {
-        case Need::Run:
-            return {Right::RunExec};
-        case Need::Inspect:
-            return {};
-        case Need::FilesRead:
-            return {Right::FilesRead};
-        case Need::FilesWrite:
-            return {Right::FilesWrite};
-        case Need::Sessions:
-            return {Right::Sessions};
-        case Need::Packages:
-            return {Right::Packages};
-    }
-    return {Right::Admin};
+    return Toolbox::rights_of(name);
 }
 
 Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
@@ -54,6 +39,7 @@ Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
     ToolCall call{.name = std::move(request.name),
                   .arguments = std::move(request.arguments),
                   .principal = std::move(request.asker.principal),
+                  .trace = std::move(request.asker.trace),
                   .wishes = std::move(request.asker.wishes),
                   .notify = std::move(request.asker.notify)};
     RpcResult<ToolOutcome> outcome =

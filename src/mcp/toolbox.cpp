@@ -54,6 +54,25 @@ std::optional<Need> Toolbox::need_of(std::string_view name) {
     return tool != nullptr ? std::optional(tool->need) : std::nullopt;
 }
 
+access::Rights Toolbox::rights_of(std::string_view name) {
+    using access::Right;
+    switch (need_of(name).value_or(Need::Run)) {
+        case Need::Run:
+            return {Right::RunExec};
+        case Need::Inspect:
+            return {};
+        case Need::FilesRead:
+            return {Right::FilesRead};
+        case Need::FilesWrite:
+            return {Right::FilesWrite};
+        case Need::Sessions:
+            return {Right::Sessions};
+        case Need::Packages:
+            return {Right::Packages};
+    }
+    return {Right::Admin};
+}
+
 RpcError Toolbox::unknown_tool(std::string_view name) const {
     std::vector<std::string_view> names;
     for (const Tool& tool : all_tools()) {

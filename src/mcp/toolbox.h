@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "access/rights.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "engine/executor.h"
@@ -25,6 +26,8 @@ class Toolbox {
 
     // What a caller of the tool must be allowed to do; nothing if there is no such tool.
     [[nodiscard]] static std::optional<Need> need_of(std::string_view name);
+    // The same in rights.
+    [[nodiscard]] static access::Rights rights_of(std::string_view name);
 
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: there is no such tool, or Belljar itself is at fault.

@@ -143,6 +143,7 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
                                        engine::CancellationPtr cancellation) {
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
+    mark(request, call.trace);
     const execution::OutputForm form = request.output_form;
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);
@@ -162,6 +163,11 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
 Task<Result<ToolOutcome>> execute_batch(ToolContext context, ToolCall call,
                                         engine::CancellationPtr cancellation) {
     BJ_CO_TRY(engine::Batch batch, engine::parse_batch_arguments(call.arguments));
+    for (Result<execution::RunRequest>& run : batch.runs) {
+        if (run) {
+            mark(*run, call.trace);
+        }
+    }
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);
     std::function<void(std::size_t)> on_progress;

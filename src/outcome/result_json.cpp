@@ -177,7 +177,11 @@ json::object to_json(const RunResult& result) {
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);
     if (result.debug) {
-        object["debug"] = to_json(result.timing);
+        json::object debug = to_json(result.timing);
+        if (result.trace) {
+            debug["trace_id"] = *result.trace;
+        }
+        object["debug"] = std::move(debug);
     }
     return object;
 }

@@ -63,7 +63,8 @@ Result<CleanupReport> ConversationStore::clean_up(const CleanupOrder& order) con
         if (!candidate.reason) {
             continue;
         }
-        if (!remove_unused(candidate.found, order.mode)) {
+        const bool busy = std::ranges::find(order.busy, candidate.found.of) != order.busy.end();
+        if (busy || !remove_unused(candidate.found, order.mode)) {
             ++report.in_use;
             continue;
         }

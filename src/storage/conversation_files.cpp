@@ -196,7 +196,7 @@ Result<ConversationStore::Written> ConversationStore::put(const Placing& placing
     }
     BJ_TRY(std::string sha256, digest_from_start(staged.file()));
     BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
+           ConversationChanges::begin(conversation, bounds_of(placing.name.principal), deadline()));
     BJ_TRY_VOID(changes.check(placing.name.path, placing.condition));
     const StoredEntry* const before = changes.find(placing.name.path);
     const bool executable =
@@ -238,7 +238,7 @@ Result<void> ConversationStore::make_directory(const FileName& name) const {
     BJ_TRY_VOID(check_path(name.path));
     BJ_TRY(const ConversationDirectory conversation, make_conversation(name));
     BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
+           ConversationChanges::begin(conversation, bounds_of(name.principal), deadline()));
     const StoredEntry* const before = changes.find(name.path);
     if (before != nullptr) {
         return before->directory
@@ -257,7 +257,7 @@ Result<std::vector<ConversationChanges::Done>> ConversationStore::move(
     BJ_TRY_VOID(check_path(move.to));
     BJ_TRY(const ConversationDirectory conversation, open_conversation(move.from));
     BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
+           ConversationChanges::begin(conversation, bounds_of(move.from.principal), deadline()));
     BJ_TRY_VOID(changes.check(move.from.path, move.condition));
     BJ_TRY_VOID(changes.move(move.from.path, move.to, move.existing));
     BJ_TRY(std::vector<ConversationChanges::Done> done, changes.finish());
@@ -275,7 +275,7 @@ Result<std::vector<std::string>> ConversationStore::remove_tree(
     BJ_TRY_VOID(check_path(name.path));
     BJ_TRY(const ConversationDirectory conversation, open_conversation(name));
     BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
+           ConversationChanges::begin(conversation, bounds_of(name.principal), deadline()));
     BJ_TRY_VOID(changes.check(name.path, condition));
     BJ_TRY_VOID(changes.remove_tree(name.path));
     BJ_TRY(const std::vector<ConversationChanges::Done> done, changes.finish());
@@ -292,7 +292,7 @@ Result<void> ConversationStore::remove(const FileName& name) const {
     BJ_TRY_VOID(check_path(name.path));
     BJ_TRY(const ConversationDirectory conversation, open_conversation(name));
     BJ_TRY(ConversationChanges changes,
-           ConversationChanges::begin(conversation, bounds_.each, deadline()));
+           ConversationChanges::begin(conversation, bounds_of(name.principal), deadline()));
     changes.remove(name.path);
     BJ_TRY(const std::vector<ConversationChanges::Done> done, changes.finish());
     return done.empty() ? fail(ErrorCode::NotFound, "there is no such file in this conversation")

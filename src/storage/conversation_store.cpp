@@ -291,6 +291,15 @@ Result<ConversationStore::Made> ConversationStore::create(const FileName& of) co
     return Made{.view = std::move(view), .created = true};
 }
 
+ConversationBounds ConversationStore::bounds_of(const std::string& principal) const {
+    ConversationBounds bounds = bounds_.each;
+    if (const auto own = space_of_ ? space_of_(principal) : std::nullopt) {
+        bounds.principal_space =
+            own->count > 0 ? *own : Bytes{std::numeric_limits<std::uint64_t>::max()};
+    }
+    return bounds;
+}
+
 Result<execution::StorageUsage> ConversationStore::usage(const FileName& of) const {
     execution::StorageUsage usage{.most_bytes = bounds_.each.space.count,
                                   .most_entries = bounds_.each.entries};
@@ -301,7 +310,7 @@ Result<execution::StorageUsage> ConversationStore::usage(const FileName& of) con
         usage.entries = tally.entries;
         return usage;
     }
-    usage.most_bytes = bounds_.each.principal_space.count;
+    usage.most_bytes = bounds_of(of.principal).principal_space.count;
     usage.most_entries = bounds_.each.principal_entries;
     usage.most_conversations = bounds_.conversations;
     const Result<Fd> owner = open_principal(of.principal);

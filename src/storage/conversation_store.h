@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,12 @@ class ConversationStore {
     // that was there belongs to somebody else.
     [[nodiscard]] Result<void> give_to(uid_t user, gid_t group) const;
     [[nodiscard]] const Bounds& bounds() const { return bounds_; }
+
+    // How much a principal may have, where that differs from what all may; 0: as much as it likes.
+    // Called by whatever thread uses this; set before any does.
+    using SpaceOf = std::function<std::optional<Bytes>(const std::string& principal)>;
+    void set_space_of(SpaceOf space_of) { space_of_ = std::move(space_of); }
+    [[nodiscard]] ConversationBounds bounds_of(const std::string& principal) const;
 
     // Latest change first.
     [[nodiscard]] Result<std::vector<execution::ConversationView>> list(
@@ -132,6 +139,7 @@ class ConversationStore {
 
     Fd directory_;
     Bounds bounds_;
+    SpaceOf space_of_;
     bool made_ = false;
 };
 

@@ -13,7 +13,7 @@ constexpr const char* kVfs = "belljar";
 constexpr int kPatienceMs = 5000;  // with another process that looks into the file
 
 // SQLite would find out where the file is and look at every directory above, which the server's
-// account may not be allowed to do. Names stay as they are: relative to the thread's directory.
+// account may not be allowed to do. Paths stay as they are.
 int keep_name(sqlite3_vfs* /*vfs*/, const char* name, int room, char* full) {
     const std::size_t length = std::strlen(name);
     if (length + 1 > static_cast<std::size_t>(room)) {
@@ -124,13 +124,13 @@ void SqliteDatabase::Finalize::operator()(sqlite3_stmt* statement) const {
     sqlite3_finalize(statement);
 }
 
-Result<SqliteDatabase> SqliteDatabase::open(const std::string& name) {
+Result<SqliteDatabase> SqliteDatabase::open(const std::string& path) {
     make_vfs();
     SqliteDatabase opened;
     sqlite3* database = nullptr;
     constexpr int kFlags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    const int code = sqlite3_open_v2(name.c_str(), &database, kFlags, kVfs);
+    const int code = sqlite3_open_v2(path.c_str(), &database, kFlags, kVfs);
     opened.database_.reset(database);
     if (code != SQLITE_OK) {
         return opened.failure(code);

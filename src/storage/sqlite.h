@@ -34,13 +34,12 @@ class SqlValue : public std::variant<std::monostate, std::int64_t, double, std::
 
 using SqlRow = std::vector<SqlValue>;
 
-// A database in the current directory of the thread that opens it, which alone uses it. Whatever is
-// not our own text is bound and never part of a statement. Errors: StorageFull; Unavailable for a
-// file that is damaged; Internal.
+// A database, used by the thread that opens it alone. Whatever is not our own text is bound and
+// never part of a statement. Errors: StorageFull; Unavailable for a file that is damaged; Internal.
 class SqliteDatabase {
    public:
-    // Makes the file if it is not there. `name` is that of a file, not a path.
-    static Result<SqliteDatabase> open(const std::string& name);
+    // Makes the file if it is not there. The path is used as it is.
+    static Result<SqliteDatabase> open(const std::string& path);
 
     // Statements of ours without parameters and rows, several at a time.
     Result<void> run(const std::string& statements);

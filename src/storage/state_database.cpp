@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,14 +19,6 @@ namespace {
 constexpr const char* kDirectory = "state";
 constexpr const char* kFile = "state.sqlite3";
 constexpr std::size_t kLargestBatch = 256;  // jobs in one transaction
-
-// Every thread of a process has the same current directory, unless it asks for one of its own.
-Result<void> move_into(const Fd& directory) {
-    if (::unshare(CLONE_FS) != 0) {
-        return fail(system_error("unshare"));
-    }
-    return ::fchdir(directory.get()) == 0 ? Result<void>{} : fail(system_error("fchdir"));
-}
 
 Result<void> check_integrity(SqliteDatabase& database) {
     BJ_TRY(const SqlValue verdict, database.value("PRAGMA quick_check(1)"));
@@ -175,14 +166,16 @@ Error StateDatabase::explain(const Error& error) const {
 }
 
 Result<SqliteDatabase> StateDatabase::open_here() const {
-    BJ_TRY_VOID(move_into(directory_));
-    ::umask(0077);  // of this thread alone, like its directory
+    // SQLite would make it readable for others.
+    const Result<Fd> file = open_beneath(directory_, kFile, O_RDWR | O_CREAT, 0600);
     struct stat status{};
-    if (::fstatat(directory_.get(), kFile, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISREG(status.st_mode)) {
-        return fail(ErrorCode::Unavailable, "it is no regular file");
+    if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return fail(Error{.code = ErrorCode::Unavailable,
+                          .message = "it is no regular file, or not the server's own",
+                          .where = file ? "" : file.error().describe()});
     }
-    BJ_TRY(SqliteDatabase database, SqliteDatabase::open(kFile));
+    BJ_TRY(SqliteDatabase database,
+           SqliteDatabase::open(fmt::format("/proc/self/fd/{}/{}", directory_.get(), kFile)));
     // The first look at the file: one that is none of ours says so before anything is written.
     BJ_TRY(const bool clean, ended_cleanly(database));
     if (!clean) {

@@ -27,6 +27,7 @@ using boost::system::error_code;
 
 constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr auto kGoodbyeTime = std::chrono::seconds(1);
+constexpr auto kWatchPause = std::chrono::seconds(1);
 constexpr std::size_t kHeadPiece = 4 * 1024;
 constexpr std::size_t kBodyPiece = 64 * 1024;
 
@@ -381,17 +382,33 @@ void HttpConnection::watch_for_hang_up() {
     wire_.socket().async_wait(Socket::wait_read,
                               [this, watched = std::weak_ptr(watching_)](const Wire::Error& error) {
                                   const std::shared_ptr<bool> watching = watched.lock();
-                                  if (!error && watching && running_ && wire_.has_hung_up()) {
-                                      const engine::CancellationPtr running = running_;
-                                      running->request();
+                                  if (error || !watching || !running_) {
+                                      return;
                                   }
+                                  if (!wire_.has_hung_up()) {
+                                      watch_again_later();
+                                      return;
+                                  }
+                                  const engine::CancellationPtr running = running_;
+                                  running->request();
                               });
+}
+
+// The client has sent more than its request, and may still hang up behind it.
+void HttpConnection::watch_again_later() {
+    again_ = std::make_unique<asio::steady_timer>(wire_.get_executor(), kWatchPause);
+    again_->async_wait([this, watched = std::weak_ptr(watching_)](const Wire::Error& error) {
+        if (!error && watched.lock()) {
+            watch_for_hang_up();
+        }
+    });
 }
 
 // Also whatever else is under way with the socket.
 void HttpConnection::end_watch() {
     answer_stream_->detach();
     watching_ = nullptr;
+    again_ = nullptr;
     wire_.cancel();
 }
 

@@ -66,6 +66,7 @@ class HttpConnection {
     Task<access::HttpResponse> answer(access::HttpRequest request);
     void begin_stream();
     void watch_for_hang_up();
+    void watch_again_later();
     void end_watch();
     Task<Connectivity> write(access::HttpResponse answer, Connectivity connectivity);
     Task<Connectivity> write_file(access::HttpResponse answer, Connectivity connectivity);
@@ -82,6 +83,7 @@ class HttpConnection {
     bool broken_ = false;  // the client is gone
     engine::CancellationPtr running_;
     std::shared_ptr<bool> watching_;  // as long as somebody may wait for a hang-up
+    std::unique_ptr<asio::steady_timer> again_;
     access::ResponseStreamPtr answer_stream_;
     std::unique_ptr<StreamSender> sender_;
 };

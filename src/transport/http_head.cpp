@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kLongestMethod = 32;
-constexpr std::size_t kMostDigits = 18;  // of a length; as many fit into 64 bits
+constexpr std::size_t kMostDigits = 20;  // of a length; the parser refuses what 64 bits do not hold
 
 HeadFault bad(std::string_view what) {
     return {.status = 400, .message = fmt::format("not a valid HTTP/1.1 request: {}", what)};

@@ -12,7 +12,7 @@ namespace belljar::transport {
 struct HeadLimits {
     Bytes size = kibibytes(32);  // of everything before the body
     std::size_t headers = 100;
-    Bytes request_line = kibibytes(8);
+    Bytes request_line = kibibytes(16);
 };
 
 // What is wrong with the head of a request, and what to answer. The connection is closed then:

@@ -17,23 +17,134 @@ bool is_endpoint(const HttpRequest& request) {
     return request.path == "/mcp" || request.path == "/mcp/v1" || (request.path == "/" && posted);
 }
 
+bool is_mcp(const HttpRequest& request) {
+    return is_endpoint(request) || (request.path == "/mcp/sse" && request.method == "GET") ||
+           (request.path == "/mcp/messages" && request.method == "POST");
+}
+
+// Asked by machines every few seconds, whether anything happens or not.
+bool is_probe(std::string_view operation) {
+    return operation == "getHealth" || operation == "getReadiness" || operation == "getMetrics";
+}
+
+bool is_installation(const HttpRequest& request) {
+    return request.method == "POST" &&
+           (request.path == "/pip_install" || request.path == "/pip/install");
+}
+
 }  // namespace
 
 access::Gate::Door HttpRouter::door_of(const HttpRequest& request) const {
     return routes_.is_public(request) ? access::Gate::Door::Open : access::Gate::Door::Guarded;
 }
 
-std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) const {
-    return gate_.check(request, door_of(request));
+HttpRouter::Note HttpRouter::note_of(const HttpRequest& request) const {
+    return {.operation = is_mcp(request) ? "mcp" : routes_.operation_of(request),
+            .principal = request.principal,
+            .client = request.client,
+            .trace = request.trace,
+            .began = Clock::now(),
+            .bytes_in = request.body_file ? request.body_file->size : request.body.size()};
+}
+
+void HttpRouter::tell(const Note& note, const HttpResponse& response, std::uint64_t bytes_out) {
+    const Duration time = Clock::now() - note.began;
+    if (watch_.counters != nullptr) {
+        watch_.counters->count({.operation = note.operation,
+                                .status = response.status,
+                                .time = time,
+                                .bytes_in = note.bytes_in,
+                                .bytes_out = bytes_out});
+    }
+    if (watch_.log == nullptr || is_probe(note.operation)) {
+        return;
+    }
+    const access::TraceContext none;
+    const access::TraceContext& trace = note.trace ? *note.trace : none;
+    watch_.log->info("request", {{"operation", note.operation},
+                                 {"status", static_cast<std::int64_t>(response.status)},
+                                 {"principal", note.principal},
+                                 {"client", note.client},
+                                 {"seconds", to_seconds(time)},
+                                 {"trace_id", trace.trace_id},
+                                 {"span_id", trace.span_id}});
+}
+
+void HttpRouter::slow_down(const HttpRequest& request, HttpResponse& refusal) {
+    if (watch_.limiter == nullptr) {
+        return;
+    }
+    const access::RateLimiter::Verdict verdict =
+        watch_.limiter->take_unknown(request.client, Clock::now());
+    if (verdict.retry_after) {
+        refusal = access::refuse_rate(verdict);
+        if (watch_.counters != nullptr) {
+            watch_.counters->count_rate_limited();
+        }
+    }
+}
+
+std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
+    const access::Gate::Door door = door_of(request);
+    std::expected<access::Caller, HttpResponse> caller = gate_.examine(request, door);
+    std::optional<HttpResponse> refusal;
+    Note note = note_of(request);
+    if (!caller) {
+        refusal = std::move(caller.error());
+        slow_down(request, *refusal);
+    } else if (door == access::Gate::Door::Guarded && watch_.limiter != nullptr) {
+        note.principal = caller->principal;
+        const access::RateLimiter::Verdict verdict = watch_.limiter->take(*caller, Clock::now());
+        if (verdict.retry_after) {
+            refusal = access::refuse_rate(verdict);
+            std::ranges::move(access::cross_origin_headers(request),
+                              std::back_inserter(refusal->headers));
+            if (watch_.counters != nullptr) {
+                watch_.counters->count_rate_limited();
+            }
+        }
+    }
+    if (refusal) {
+        tell(note, *refusal, refusal->body.size());
+    }
+    return refusal;
+}
+
+HttpRouter::Headers HttpRouter::headers_for(const HttpRequest& request) {
+    Headers headers = access::cross_origin_headers(request);
+    if (watch_.limiter != nullptr && door_of(request) == access::Gate::Door::Guarded) {
+        const access::Caller caller{.principal = request.principal, .limits = request.limits};
+        std::ranges::move(access::rate_headers(watch_.limiter->look(caller, Clock::now())),
+                          std::back_inserter(headers));
+    }
+    if (request.trace) {
+        headers.emplace_back("traceresponse", request.trace->as_parent());
+    }
+    return headers;
 }
 
 Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationPtr cancellation) {
-    if (std::optional<HttpResponse> answer = gate_.admit(request, door_of(request))) {
+    request.trace = access::parse_trace(request.header("traceparent").value_or(""),
+                                        request.header("tracestate").value_or(""));
+    const HttpRequest head{.client = request.client};
+    const access::Gate::Door door = door_of(request);
+    if (std::optional<HttpResponse> answer = gate_.admit(request, door)) {
         co_return std::move(*answer);
     }
-    auto page_headers = access::cross_origin_headers(request);
+    const Note note = note_of(request);
+    Headers headers = headers_for(request);
+    const access::ResponseStreamPtr stream = request.stream;
+    if (stream) {
+        stream->add_headers(headers);
+    }
     HttpResponse response = co_await route(std::move(request), std::move(cancellation));
-    std::ranges::move(page_headers, std::back_inserter(response.headers));
+    if (door == access::Gate::Door::Open &&
+        (response.status == 401 || response.status == 403 || response.status == 404)) {
+        slow_down(head, response);  // such as a signed address that somebody made up
+    }
+    std::ranges::move(headers, std::back_inserter(response.headers));
+    const std::uint64_t body = response.file ? response.file->length : response.body.size();
+    tell(note, response, stream && stream->is_open() ? stream->taken() : body);
     co_return response;
 }
 
@@ -49,6 +160,16 @@ Task<HttpResponse> HttpRouter::route(HttpRequest request, engine::CancellationPt
     }
     if (request.path == "/mcp/messages" && request.method == "POST") {
         co_return mcp_.handle_sse_message(std::move(request));
+    }
+    if (request.path == "/execute" && mcp::ToolDoor::names_tool(request)) {
+        HttpResponse response =
+            co_await mcp_.tool_door().call_tool(std::move(request), std::move(cancellation));
+        co_return response;
+    }
+    if (is_installation(request)) {
+        HttpResponse response =
+            co_await mcp_.tool_door().install_package(std::move(request), std::move(cancellation));
+        co_return response;
     }
     HttpResponse response = co_await routes_.handle(std::move(request), std::move(cancellation));
     co_return response;

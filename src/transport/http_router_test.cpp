@@ -155,5 +155,42 @@ TEST_F(HttpRouterTest, PagesThatMayAskCanReadTheAnswer) {
     EXPECT_EQ(answer("OPTIONS", "/mcp", headers).status, 204U);
 }
 
+TEST_F(HttpRouterTest, WhoAsksTooMuchIsRefusedBeforeItsBodyIsRead) {
+    access::RateLimiter limiter({.each = {.per_minute = 2}, .unknown = {.per_minute = 1}});
+    access::RequestCounters counters;
+    HttpRouter limited{access::Gate({.token = std::string(kToken)}),
+                       server,
+                       routes,
+                       {.limiter = &limiter, .counters = &counters}};
+    const HttpRequest known{
+        .client = "10.0.0.1", .method = "POST", .path = "/mcp", .headers = good_headers()};
+    EXPECT_FALSE(limited.check(known));
+    EXPECT_FALSE(limited.check(known));
+    EXPECT_EQ(limited.check(known)->status, 429U);
+    const HttpRequest unknown{
+        .client = "10.0.0.1", .path = "/mcp", .headers = {{"Host", "localhost"}}};
+    EXPECT_EQ(limited.check(unknown)->status, 401U);
+    EXPECT_EQ(limited.check(unknown)->status, 429U);
+    for (int index = 0; index < 5; ++index) {
+        EXPECT_FALSE(limited.check(
+            {.client = "10.0.0.1", .path = "/health", .headers = {{"Host", "localhost"}}}));
+    }
+    const access::RequestFigures figures = counters.figures();
+    EXPECT_EQ(figures.rate_limited, 2U);
+    EXPECT_EQ(figures.answered.at({"mcp", 429}), 2U);
+}
+
+TEST_F(HttpRouterTest, ATraceIsAnsweredAndReachesTheEngine) {
+    Headers headers = good_headers();
+    headers.emplace("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    const HttpResponse response = answer("POST", "/execute", headers, R"({"code":"1"})");
+    const auto header = std::ranges::find(response.headers, "traceresponse",
+                                          &std::pair<std::string, std::string>::first);
+    ASSERT_NE(header, response.headers.end());
+    ASSERT_EQ(executor.requests.size(), 1U);
+    EXPECT_EQ(executor.requests[0].trace, "4bf92f3577b34da6a3ce929d0e0e4736");
+    EXPECT_EQ(executor.requests[0].trace_parent, header->second);
+}
+
 }  // namespace
 }  // namespace belljar::transport

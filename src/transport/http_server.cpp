@@ -7,6 +7,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,15 @@ void send_away(Socket& socket) {
         R"({"error":"this address has too many connections"})";
     static_cast<void>(::send(socket.native_handle(), kAnswer.data(), kAnswer.size(),
                              MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+// What connections are counted by: an address of IPv4, or the network of one of IPv6, whose owner
+// has all addresses in it.
+std::string neighbourhood(const std::string& address) {
+    constexpr std::size_t kNetwork = 8;
+    const std::optional<config::AddressBytes> bytes = config::parse_address(address);
+    return bytes && address.contains(':') ? std::string(bytes->begin(), bytes->begin() + kNetwork)
+                                          : address;
 }
 
 }  // namespace
@@ -81,7 +91,7 @@ void HttpServer::admit(Socket socket, TlsFiles* tls) {
     const bool counted = options_.connections_each > 0 &&
                          peer.arrival == access::Arrival::Network &&
                          !config::contains(options_.trusted_proxies, peer.address);
-    const auto found = by_address_.find(peer.address);
+    const auto found = by_address_.find(neighbourhood(peer.address));
     if (counted && found != by_address_.end() && found->second >= options_.connections_each) {
         if (tls == nullptr) {
             send_away(socket);
@@ -96,7 +106,7 @@ void HttpServer::admit(Socket socket, TlsFiles* tls) {
 }
 
 Task<void> HttpServer::serve(Socket socket, Peer peer, TlsFiles* tls) {
-    const std::string address = peer.address;
+    const std::string address = neighbourhood(peer.address);
     ++by_address_[address];
     {
         HttpConnection connection(*this, std::move(socket), std::move(peer));

@@ -22,23 +22,28 @@ constexpr Bytes kFileLimit = mebibytes(1);
 // Of TLS 1.2: fresh keys for each connection and authenticated encryption. 1.3 has no others.
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
-// The protocols that we speak, among those that the client offers. One that offers others only is
-// sent away: it would read our bytes as something else.
-int choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned char* length,
-                    const unsigned char* offered, unsigned int size, void* /*nothing*/) {
-    const std::string_view list(reinterpret_cast<const char*>(offered), size);
-    for (std::size_t at = 0; at < list.size();) {
-        const auto count = static_cast<unsigned char>(list[at]);
-        const std::string_view name = list.substr(at + 1, count);
+// The protocol that we speak, among those that the client offers, each with its length before it;
+// empty if it offers others only.
+std::string_view choose_protocol(std::string_view offered) {
+    for (std::size_t at = 0; at < offered.size();) {
+        const auto count = static_cast<unsigned char>(offered[at]);
+        const std::string_view name = offered.substr(at + 1, count);
         if (name == "http/1.1" || name == "http/1.0") {
-            *chosen = reinterpret_cast<const unsigned char*>(name.data());
-            *length = count;
-            return SSL_TLSEXT_ERR_OK;
+            return name;
         }
         at += count + 1U;
     }
-    return SSL_TLSEXT_ERR_ALERT_FATAL;
+    return "";
 }
+
+// A client that offers other protocols only is sent away: it would misread our bytes.
+constexpr auto kChooseProtocol = [](SSL*, const unsigned char** chosen, unsigned char* length,
+                                    const unsigned char* offered, unsigned int size, void*) -> int {
+    const std::string_view name = choose_protocol({reinterpret_cast<const char*>(offered), size});
+    *chosen = reinterpret_cast<const unsigned char*>(name.data());
+    *length = static_cast<unsigned char>(name.size());
+    return name.empty() ? SSL_TLSEXT_ERR_ALERT_FATAL : SSL_TLSEXT_ERR_OK;
+};
 
 Result<std::string> read_pem(const std::string& path, std::string_view key) {
     Result<std::string> text = read_file(path, kFileLimit);
@@ -57,7 +62,7 @@ void choose_ways(ssl::context& context) {
         handle, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);  // of connections that are idle
     SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_alpn_select_cb(handle, choose_protocol, nullptr);
+    SSL_CTX_set_alpn_select_cb(handle, kChooseProtocol, nullptr);
 }
 
 Result<std::shared_ptr<ssl::context>> load(const TlsFiles::Paths& paths) {

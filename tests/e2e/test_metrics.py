@@ -4,8 +4,10 @@ import re
 import threading
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from support_binary import belljar, environment, wait_until
+from support_mcp import call_tool
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)')
 LABEL = re.compile(r'([a-z]+)="((?:[^"\\]|\\.)*)"')
@@ -18,7 +20,15 @@ TYPES = {
     "belljar_denials_total": "counter", "belljar_wait_seconds": "histogram",
     "belljar_admission_refused_total": "counter", "belljar_jars_ready": "gauge",
     "belljar_jars_taken_total": "counter", "belljar_jars_made_ahead_total": "counter",
-    "belljar_jars_lost_total": "counter"}
+    "belljar_jars_lost_total": "counter", "belljar_runs_by_protocol_total": "counter",
+    "belljar_output_bytes_total": "counter", "belljar_sessions": "gauge",
+    "belljar_http_requests_total": "counter", "belljar_http_request_seconds": "histogram",
+    "belljar_http_rate_limited_total": "counter", "belljar_http_received_bytes_total": "counter",
+    "belljar_http_sent_bytes_total": "counter", "belljar_http_connections": "gauge",
+    "sandbox_executions_total": "counter", "sandbox_execution_duration_seconds": "histogram",
+    "sandbox_package_installs_total": "counter", "sandbox_errors_total": "counter",
+    "mcp_executions_total": "counter", "mcp_execution_duration_seconds": "histogram",
+    "mcp_execution_memory_bytes": "histogram"}
 
 
 def read(server):
@@ -67,6 +77,52 @@ def test_is_the_text_format_of_prometheus(server):
     assert server.request("HEAD", "/metrics").body == b""
     refused = server.request("POST", "/metrics", {})
     assert refused.status == 405 and refused.headers["Allow"] == "GET, HEAD"
+
+
+def test_a_parser_of_prometheus_reads_it(server):
+    server.execute("1")
+    call_tool(server, "execute_code", code="6*7")
+    text = server.request("GET", "/metrics").body.decode()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    found = {name.removesuffix("_total"): kind for name, kind in TYPES.items()}
+    assert {name: family.type for name, family in families.items()} == found
+    for family in families.values():
+        assert family.documentation
+        if family.type == "histogram":
+            check_histogram(family)
+
+
+def check_histogram(family):
+    """Within each set of labels the classes grow, and the last one is the count."""
+    series = {}
+    for sample in family.samples:
+        labels = {name: text for name, text in sample.labels.items() if name != "le"}
+        series.setdefault(tuple(labels.items()), []).append(sample)
+    for samples in series.values():
+        counts = [one.value for one in samples if one.name.endswith("_bucket")]
+        [total] = [one.value for one in samples if one.name.endswith("_count")]
+        assert counts == sorted(counts) and counts[-1] == total
+
+
+def test_counts_requests_and_protocols(own_server):
+    server = own_server()
+    server.execute("1")
+    call_tool(server, "execute_code", code="6*7")
+    call_tool(server, "execute_code", code="1/0")
+    assert server.request("GET", "/nowhere/at/all").status == 404
+    assert value(server, "belljar_http_requests_total", operation="execute", status="200") == 1
+    assert value(server, "belljar_http_requests_total", operation="mcp", status="200") == 2
+    assert value(server, "belljar_http_requests_total", operation="unknown", status="404") == 1
+    assert value(server, "belljar_http_request_seconds_count", operation="mcp") == 2
+    assert value(server, "belljar_runs_by_protocol_total", protocol="mcp") == 2
+    assert value(server, "belljar_runs_by_protocol_total", protocol="rest") == 1
+    assert value(server, "sandbox_executions_total", language="python", status="ok") == 2
+    assert value(server, "sandbox_errors_total", type="error") == 1
+    assert value(server, "mcp_executions_total", status="ok") == 1
+    assert value(server, "mcp_executions_total", status="error") == 1
+    assert value(server, "mcp_execution_memory_bytes_count") == 2
+    assert value(server, "belljar_http_received_bytes_total") > 0
+    assert value(server, "belljar_http_sent_bytes_total") > 0
 
 
 def test_tells_the_version(server):

@@ -11,9 +11,9 @@ import stat
 import pytest
 
 from support_binary import COMMAND_SECONDS, belljar, environment, wait_until
-from support_operations import (ActivatedServer, NotifySocket, SecureServer, UnixConnection, ask, install,
-                                log_lines, make_certificate, peer_name, unverified_context,
-                                write_config)
+from support_operations import (ActivatedServer, NotifySocket, SecureServer, UnixConnection, ask,
+                                install, log_lines, make_certificate, peer_name,
+                                unverified_context, write_config)
 from support_processes import guests_of
 
 
@@ -215,7 +215,15 @@ def test_connections_of_one_address_are_limited(operated):
 
 def test_silent_connections_are_closed(operated):
     reload(operated, limits={"idle_time": "300ms"})
+    with operated.connect() as plain, unverified_context().wrap_socket(plain) as connection:
+        assert connection.recv(1) == b""
+    reload(operated)
+
+
+def test_handshakes_run_out_of_time(operated):
+    reload(operated, limits={"head_time": "300ms"})
     with operated.connect() as connection:
+        connection.sendall(b"\x16\x03\x01")
         assert connection.recv(1) == b""
     reload(operated)
 

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from support_binary import environment, wait_until
+from support_binary import COMMAND_SECONDS, environment, wait_until
 from support_processes import guests_of
 from support_server import read_answer, read_to_end
 
@@ -45,7 +45,7 @@ def test_what_runs_may_finish(own_server):
         answer = read_answer(run)
         assert answer.json["result"] == "finished"
         assert answer.headers["Connection"] == "close"
-    assert server.stop() == 0
+    assert server.process.wait(timeout=COMMAND_SECONDS) == 0
 
 
 def test_time_is_bounded_and_streams_are_told(own_server):

@@ -18,7 +18,7 @@ packages_of() {
             echo "libclang-rt-19-dev llvm-19 python3-pytest python3-venv procps iproute2 runc" \
                 "uidmap golang-github-containers-common erofs-utils e2fsprogs" \
                 "$(packages_of science) gcc g++ perl ruby lua5.4 php-cli mawk" \
-                "python3-jwt python3-cryptography python3-jsonschema" \
+                "python3-jwt python3-cryptography python3-jsonschema python3-prometheus-client" \
                 "$(browser_packages)" \
                 "$(node_packages)"
             ;;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "access/rate_limiter.h"
+#include "access/request_counters.h"
+#include "access/token_book.h"
+#include "api/routes.h"
+#include "base/fd.h"
+#include "reload.h"
+#include "runtime.h"
+#include "storage/conversation_store.h"
+#include "transport/http_router.h"
+#include "transport/http_server.h"
+
+namespace belljar::apps {
+
+// What limits and counts requests, and the operations for administrators. Borrows everything;
+// outlives the routes.
+class Administration {
+   public:
+    // `token` is the one that the server shows at its first start; empty: there is none.
+    Administration(Runtime& runtime, Reload& reload, const Fd& token_folder, std::string token);
+
+    [[nodiscard]] transport::HttpRouter::Watch watch();
+    // Adds the operations; from now on connections are counted, and the store asks what tokens may
+    // keep.
+    void attach(transport::HttpServer& http, api::Routes& routes,
+                storage::ConversationStore& store);
+
+   private:
+    void limit(storage::ConversationStore& store);
+
+    Runtime& runtime_;
+    Reload& reload_;
+    const Fd& token_folder_;
+    access::RateLimiter limiter_;
+    access::RequestCounters counters_;
+    std::vector<std::string> secrets_;
+    std::mutex store_mutex_;
+    access::TokenBook store_book_;  // for threads of the store, one at a time
+};
+
+}  // namespace belljar::apps

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/task.h"
+
+namespace belljar::transport {
+
+// Where a server listens: http://host:port, https://host:port or unix:/path/of/socket.
+struct ServerAddress {
+    enum class Kind { Http, Https, UnixSocket };
+
+    Kind kind = Kind::Http;
+    std::string host{};
+    std::string port{};
+    std::string socket{};
+
+    [[nodiscard]] static Result<ServerAddress> parse(const std::string& url);
+};
+
+struct ClientRequest {
+    std::string method = "GET";
+    std::string target{};
+    std::string token{};  // empty: none is shown
+    std::string body{};   // JSON; empty: none
+};
+
+struct ClientAnswer {
+    unsigned status = 0;
+    std::string body{};
+};
+
+// One request on a connection of its own, for commands. The certificate of an https server must be
+// one that this machine trusts, and name the host. Unavailable if nobody answers in time.
+Task<Result<ClientAnswer>> ask_server(asio::any_io_executor executor, ServerAddress address,
+                                      ClientRequest request, TimePoint deadline);
+
+}  // namespace belljar::transport

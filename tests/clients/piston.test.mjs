@@ -1,0 +1,60 @@
+// The published client of Piston, which knows neither Belljar nor tokens.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import pistonModule from 'piston-api-client';
+
+import { startServer } from './support/server.mjs';
+
+const { PistonClient } = pistonModule;
+
+let server;
+let client;
+
+before(async () => {
+  server = await startServer({ auth: 'none' });
+  client = new PistonClient({ server: new URL(server.url).origin });
+});
+
+after(() => server.stop());
+
+async function execute(request) {
+  const answer = await client.execute({ language: 'python', version: '*', ...request });
+  assert.equal(answer.success, true, String(answer.error));
+  return answer.data;
+}
+
+test('lists languages with their versions', async () => {
+  const { success, data } = await client.runtimes();
+  assert.equal(success, true);
+  const python = data.find((runtime) => runtime.language === 'python');
+  assert.match(python.version, /^3\.\d+\.\d+$/);
+  assert.ok(python.aliases.includes('py'));
+});
+
+test('runs a program with arguments, input and a second file', async () => {
+  const { run, language, version } = await execute({
+    language: 'py',
+    files: [
+      { name: 'main.py', content: 'import sys, other\nprint(sys.argv[1:], input(), other.x)' },
+      { name: 'other.py', content: Buffer.from('x = 42').toString('base64'), encoding: 'base64' },
+    ],
+    stdin: 'typed',
+    args: ['a', 'b'],
+  });
+  assert.equal(language, 'python');
+  assert.match(version, /^3\./);
+  assert.deepEqual([run.stdout, run.stderr, run.code, run.signal],
+    ["['a', 'b'] typed 42\n", '', 0, null]);
+  assert.equal(run.output, run.stdout);
+});
+
+test('tells of a failure, a time limit and an unknown language', async () => {
+  const failed = await execute({ files: [{ content: 'import sys; sys.exit(3)' }] });
+  assert.deepEqual([failed.run.code, failed.run.status], [3, 'RE']);
+  const late = await execute({ files: [{ content: 'while True: pass' }], run_timeout: 500 });
+  assert.deepEqual([late.run.status, late.run.signal], ['TO', 'SIGKILL']);
+  const unknown = await client.execute({ language: 'klingon', version: '*', files: [] });
+  assert.notEqual(unknown.data?.message ?? unknown.error, undefined);
+});
