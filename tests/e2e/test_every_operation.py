@@ -54,7 +54,15 @@ TRIES = [
     # Without an authorization server there is nothing to tell; test_authorization.py has one.
     Try("getProtectedResource", "/.well-known/oauth-protected-resource", 404),
     Try("getProtectedMcp", "/.well-known/oauth-protected-resource/mcp", 404),
+    Try("introduce", "/"),
     Try("execute", "/execute", body={"code": "6*7"}),
+    Try("installPackage", "/pip_install", body={"package": "numpy"}),
+    Try("installPackageAtOtherPath", "/pip/install", body={"package": "numpy"}),
+    Try("runCodeAsSandboxFusion", "/run_code", body={"code": "1", "language": "python"}),
+    Try("ping", "/v1/ping"),
+    Try("listPistonRuntimes", "/api/v2/runtimes"),
+    Try("executeAsPiston", "/api/v2/execute", body={
+        "language": "python", "version": "*", "files": [{"content": "print(1)"}]}),
     Try("createRun", "/v1/runs", body={"code": "import sys\nprint('x' * 3_000_000)\n"
                                        "print('y' * 3_000_000, file=sys.stderr)"},
         keeps={"run": "execution_id"}),
