@@ -136,9 +136,9 @@ void ConversationRoutes::add_schemas(OperationTable& table) const {
     table.add_schema("ConversationCreation", schema_from(kCreation));
     table.add_schema("ConversationPage", page_schema("conversations", "Conversation"));
     table.add_schema("StorageUsage", schema_from(kStorage));
-    table.add_schema(
-        "Usage", object_schema({{"storage", std::move(principal)}, {"today", schema_from(kToday)}},
-                               {"storage", "today"}));
+    table.add_schema("CallerUsage", object_schema({{"storage", std::move(principal)},
+                                                   {"today", schema_from(kToday)}},
+                                                  {"storage", "today"}));
 }
 
 void ConversationRoutes::add_to(OperationTable& table) {

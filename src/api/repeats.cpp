@@ -24,6 +24,8 @@ using execution::RepeatKey;
 constexpr std::string_view kHeader = "Idempotency-Key";
 constexpr std::string_view kContentType = "Content-Type";
 constexpr std::size_t kLongestKey = 255;
+// Where tokens are made, of which only hashes may be kept.
+constexpr std::string_view kTokens = "/v1/admin/tokens";
 // Of an answer that is kept; what is longer cannot be given again.
 constexpr std::size_t kLongestAnswer = 4UL * 1024 * 1024;
 // Of a body in a file, which is read here and keeps others waiting meanwhile.
@@ -112,6 +114,11 @@ Task<HttpResponse> Repeats::answer(const Handler* handler, Call call) {
         co_return make_refusal(400,
                                "a stream cannot be given again: leave out Idempotency-Key, or do "
                                "not accept text/event-stream");
+    }
+    if (call.request.path.starts_with(kTokens)) {
+        co_return make_refusal(400,
+                               "an answer that holds a token is never kept: leave out "
+                               "Idempotency-Key");
     }
     const Result<std::string> digest = digest_of(call.request);
     if (!digest) {

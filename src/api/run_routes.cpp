@@ -85,7 +85,7 @@ Result<Wish> read_wish(const std::string& body) {
 }
 
 // Cells of sessions take one right more.
-const access::Rights kForSessions{Right::RunExec, Right::Sessions};
+access::Rights for_sessions() { return {Right::RunExec, Right::Sessions}; }
 
 bool is_cell(const execution::RunRequest& run) { return run.session || run.session_id; }
 
@@ -101,8 +101,8 @@ std::expected<Wish, HttpResponse> admit(const HttpRequest& request) {
     if (!wish) {
         return std::unexpected(refuse(wish.error()));
     }
-    if (is_cell(wish->run) && !access::allows(request.rights, kForSessions)) {
-        return std::unexpected(access::insufficient_scope(request, kForSessions));
+    if (is_cell(wish->run) && !access::allows(request.rights, for_sessions())) {
+        return std::unexpected(access::insufficient_scope(request, for_sessions()));
     }
     access::set_origin(wish->run, request);
     return std::move(*wish);
@@ -364,8 +364,8 @@ Task<HttpResponse> RunRoutes::execute_batch(Call call) {
             access::set_trace(*run, request.trace);
         }
     }
-    if (uses_sessions(*batch) && !access::allows(request.rights, kForSessions)) {
-        co_return access::insufficient_scope(request, kForSessions);
+    if (uses_sessions(*batch) && !access::allows(request.rights, for_sessions())) {
+        co_return access::insufficient_scope(request, for_sessions());
     }
     const engine::BatchResult result =
         co_await engine::run_batch(&executor_, std::move(*batch), std::move(request.principal),

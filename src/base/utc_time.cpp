@@ -88,6 +88,13 @@ std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
     return clock ? std::optional(east ? *clock : -*clock) : std::nullopt;
 }
 
+// The clock counts nanoseconds, which end in the year 2262.
+system_clock::time_point countable(std::chrono::sys_time<std::chrono::milliseconds> time) {
+    constexpr auto kLast =
+        std::chrono::floor<std::chrono::milliseconds>(system_clock::time_point::max());
+    return time > kLast ? system_clock::time_point::max() : system_clock::time_point(time);
+}
+
 }  // namespace
 
 std::string format_utc(system_clock::time_point time) {
@@ -99,8 +106,11 @@ std::string format_utc(system_clock::time_point time) {
 
 std::optional<system_clock::time_point> parse_utc(std::string_view text) {
     const std::optional<std::chrono::sys_days> day = take_day(text);
-    if (!day || text.empty()) {
-        return day;
+    if (!day) {
+        return std::nullopt;
+    }
+    if (text.empty()) {
+        return countable(*day);
     }
     const bool divided = take(text, "Tt ");
     const std::optional<std::chrono::minutes> clock = take_clock(text);
@@ -112,7 +122,7 @@ std::optional<system_clock::time_point> parse_utc(std::string_view text) {
     if (!whole || !text.empty()) {
         return std::nullopt;
     }
-    return *day + *clock + std::chrono::seconds(*seconds) + *fraction - *offset;
+    return countable(*day + *clock + std::chrono::seconds(*seconds) + *fraction - *offset);
 }
 
 }  // namespace belljar

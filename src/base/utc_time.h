@@ -11,7 +11,7 @@ namespace belljar {
 [[nodiscard]] std::string format_utc(std::chrono::system_clock::time_point time);
 
 // RFC 3339 with any offset, or a day alone, which is its beginning in UTC. Nothing if it is
-// neither, or not between the years 1970 and 9999.
+// neither, or before 1970. What is later than the clock can count is the last time that it can.
 [[nodiscard]] std::optional<std::chrono::system_clock::time_point> parse_utc(std::string_view text);
 
 }  // namespace belljar

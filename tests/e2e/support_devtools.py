@@ -25,7 +25,7 @@ class Page:
         options = [one for one in OPTIONS if not one.startswith("--virtual-time")]
         # The browser reads orders from descriptor 3 and writes to 4.
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{orders} 4>&{answers}', "sh", CHROMIUM, *options,
+            ["bash", "-c", f'exec "$@" 3<&{orders} 4>&{answers}', "bash", CHROMIUM, *options,
              "--remote-debugging-pipe", f"--user-data-dir={place / 'browser'}"],
             pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(place)})

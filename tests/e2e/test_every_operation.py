@@ -10,11 +10,11 @@ import pytest
 from support_description import operations_of
 from support_server import Server
 
-JSON_RPC = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {
+JSON_RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {
     "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
               "io.modelcontextprotocol/clientCapabilities": {}}}}
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-       "Mcp-Method": "ping"}
+       "Mcp-Method": "tools/list"}
 EVENTS = {"Accept": "text/event-stream"}
 BYTES = {"Content-Type": "application/octet-stream"}
 FORM = {"Content-Type": "multipart/form-data; boundary=line"}
@@ -54,7 +54,15 @@ TRIES = [
     # Without an authorization server there is nothing to tell; test_authorization.py has one.
     Try("getProtectedResource", "/.well-known/oauth-protected-resource", 404),
     Try("getProtectedMcp", "/.well-known/oauth-protected-resource/mcp", 404),
+    Try("introduce", "/"),
     Try("execute", "/execute", body={"code": "6*7"}),
+    Try("installPackage", "/pip_install", body={"package": "numpy"}),
+    Try("installPackageAtOtherPath", "/pip/install", body={"package": "numpy"}),
+    Try("runCodeAsSandboxFusion", "/run_code", body={"code": "1", "language": "python"}),
+    Try("ping", "/v1/ping"),
+    Try("listPistonRuntimes", "/api/v2/runtimes"),
+    Try("executeAsPiston", "/api/v2/execute", body={
+        "language": "python", "version": "*", "files": [{"content": "print(1)"}]}),
     Try("createRun", "/v1/runs", body={"code": "import sys\nprint('x' * 3_000_000)\n"
                                        "print('y' * 3_000_000, file=sys.stderr)"},
         keeps={"run": "execution_id"}),
@@ -107,6 +115,16 @@ TRIES = [
     Try("setDrain", "/v1/admin/drain", body={"draining": False}),
     Try("getQuota", "/v1/admin/quota"),
     Try("listUsage", "/v1/admin/usage"),
+    Try("createToken", "/v1/admin/tokens", 201, {"name": "made"}),
+    Try("listTokens", "/v1/admin/tokens"),
+    Try("getToken", "/v1/admin/tokens/made"),
+    Try("changeToken", "/v1/admin/tokens/made", body={"roles": ["auditor"]}),
+    Try("revokeToken", "/v1/admin/tokens/made", 204),
+    Try("getConfiguration", "/v1/admin/config"),
+    Try("getVersion", "/v1/admin/version"),
+    Try("getDiagnostics", "/v1/admin/diagnostics"),
+    Try("listAllConversations", "/v1/admin/conversations"),
+    Try("applyRetention", "/v1/admin/retention", body={"mode": "dry_run"}),
     Try("postMcp", "/mcp", body=JSON_RPC, headers=MCP),
     Try("postMcpV1", "/mcp/v1", body=JSON_RPC, headers=MCP),
     Try("postMcpAtRoot", "/", body=JSON_RPC, headers=MCP),

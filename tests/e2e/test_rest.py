@@ -216,6 +216,11 @@ def test_a_key_that_is_none(server, key):
     problem(keyed(server, key, {"code": "1"}), 400, "invalid_argument")
 
 
+def test_no_token_is_kept_with_a_key(server):
+    problem(keyed(server, str(uuid.uuid4()), {"name": "kept"}, "/v1/admin/tokens"), 400,
+            "invalid_argument")
+
+
 # Sessions, conversations
 
 

@@ -105,6 +105,9 @@ def test_a_role_may_do_what_its_rights_say(operations, askers, role):
         status = askers[role].status(operation)
         assert (status == 403) == (not allowed), (role, operation, status)
         assert status != 401 and status < 500, (role, operation, status)
+    if "sessions" in RIGHTS[role]:
+        for one in askers[role].ask("GET", "/v1/sessions").json["sessions"]:
+            assert askers[role].ask("DELETE", f"/v1/sessions/{one['session_id']}").status == 200
 
 
 def test_refusals_have_the_shape_of_their_path(operations, askers):

@@ -20,7 +20,7 @@ function prose(text) {
 
 function resolve(api, schema) {
   const name = schema?.$ref?.split('/').pop();
-  return name ? api.components.schemas[name] : schema ?? {};
+  return (name ? api.components.schemas[name] : schema) ?? {};
 }
 
 function typeName(schema) {
