@@ -8,7 +8,7 @@ from support_binary import ROOT, environment
 from support_server import Server
 
 PROGRAMS = ROOT / "build" / "python" / "schemathesis" / "bin"
-SECONDS = 420
+SECONDS = 540
 SEED = 20260101
 CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,"
           "response_headers_conformance,response_schema_conformance")

@@ -137,8 +137,8 @@ class Belongings:
         assert run["full_output"] and run["files"], run
         self.run_id = run["execution_id"]
         self.session_id = self.made(asker.ask("POST", "/v1/sessions", {}))["session_id"]
-        begun = self.made(asker.ask("POST", "/v1/runs",
-                                    {"code": "import time\ntime.sleep(25)", "background": True}))
+        begun = self.made(asker.ask("POST", "/v1/runs", {
+            "code": "import time\ntime.sleep(240)", "timeout": 240, "background": True}))
         self.background_id = begun["execution_id"]
         self.key = str(uuid.uuid4())
         self.first = self.made(asker.ask("POST", "/v1/runs", {"code": "1"},
