@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
@@ -119,6 +120,12 @@ TEST(Metrics, BucketsAddUp) {
     EXPECT_TRUE(has_line(page, "belljar_run_seconds_count 7"));
 }
 
+bool is_ours(std::string_view line) {
+    constexpr std::array<std::string_view, 4> kBeginnings{"belljar_", "sandbox_", "mcp_", "# "};
+    return std::ranges::any_of(
+        kBeginnings, [line](std::string_view beginning) { return line.starts_with(beginning); });
+}
+
 TEST(Metrics, HostileTextStaysInsideItsLabel) {
     const std::string hostile = "a\"} 1\nforged_total 9\\";
     const std::string page = render_metrics(
@@ -129,7 +136,7 @@ TEST(Metrics, HostileTextStaysInsideItsLabel) {
     EXPECT_TRUE(has_line(page, "belljar_denials_total{rule=\"" + escaped + "\"} 1"));
     EXPECT_FALSE(has_line(page, "forged_total 9\\\"} 1"));
     for (const std::string& line : lines_of(page)) {
-        EXPECT_TRUE(line.starts_with("belljar_") || line.starts_with("# ")) << line;
+        EXPECT_TRUE(is_ours(line)) << line;
     }
 }
 
@@ -147,7 +154,7 @@ TEST(Metrics, EveryMetricIsExplainedOnceBeforeItsSamples) {
             EXPECT_TRUE(explained.insert(current).second) << line;
         }
     }
-    EXPECT_EQ(explained.size(), 16U);
+    EXPECT_EQ(explained.size(), 32U);
 }
 
 TEST(Metrics, HaveTheNamesThatDashboardsOfOthersAskFor) {

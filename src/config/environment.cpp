@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kPrefix = "BELLJAR_";
 constexpr std::string_view kTestPrefix = "BELLJAR_TEST_";
 // Read by others: the path of the configuration file, and of the program for its own tests.
-constexpr std::array<std::string_view, 2> kReserved{"BELLJAR_CONFIG", "BELLJAR_BINARY"};
+constexpr std::array<std::string_view, 3> kReserved{"BELLJAR_CONFIG", "BELLJAR_BINARY",
+                                                    "BELLJAR_TOKEN"};
 
 Origin origin_of(std::string_view name) {
     return Origin{.source = Origin::Source::Environment, .name = std::string(name)};

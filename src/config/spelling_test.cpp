@@ -33,8 +33,8 @@ TEST(ConfigSpelling, ListsWhatThereIsWithoutASuggestion) {
               "audience, jwks_url, "
               "jwks_path, algorithms, scopes_claim, roles_claim");
     EXPECT_EQ(unknown_section("xyzzyxyzzy"),
-              "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, tools, limits, "
-              "pool, sessions, policy, packages, isolation, runners, audit, log");
+              "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, storage, tools, "
+              "limits, pool, sessions, policy, packages, isolation, runners, audit, log");
 }
 
 }  // namespace

@@ -144,11 +144,11 @@ TEST_F(FileTools, UploadsOfAnotherDialect) {
 TEST_F(FileTools, FilesOfARunOfAnotherDialect) {
     file("b.txt") = "x";
     file("deep/c.txt") = "y";
-    executor.result.files = {{.name = "b.txt", .url = "http://here/b.txt"}};
+    executor.result.files = {{.name = "b.txt"}};
     const ToolOutcome run =
         call("sandbox.run_code", R"({"conversationId":"c","language":"python","code":"1"})");
     EXPECT_EQ(to_text(run.structured->at("files")),
-              R"([{"name":"b.txt","url":"http://here/b.txt"}])");
+              R"([{"name":"b.txt","url":"belljar://conversations/c/files/b.txt"}])");
     EXPECT_EQ(executor.requests.at(0).conversation_id, "c");
 }
 

@@ -46,6 +46,11 @@ class HttpRouterTest : public testing::Test {
                       server, routes};
 };
 
+TEST_F(HttpRouterTest, WhatIsHereIsToldWithoutAToken) {
+    EXPECT_EQ(answer("GET", "/", {{"Host", "localhost"}}).status, 200U);
+    EXPECT_EQ(answer("POST", "/", {{"Host", "localhost"}}).status, 401U);
+}
+
 TEST_F(HttpRouterTest, HealthAndReadyNeedNoToken) {
     EXPECT_EQ(answer("GET", "/health", {{"Host", "localhost"}}).status, 200U);
     EXPECT_EQ(answer("GET", "/ready", {{"Host", "localhost"}}).status, 200U);
@@ -54,7 +59,7 @@ TEST_F(HttpRouterTest, HealthAndReadyNeedNoToken) {
 }
 
 TEST_F(HttpRouterTest, EverythingElseNeedsAToken) {
-    for (const std::string& path : {"/execute", "/mcp", "/", "/nothing", "/health/", "/healthx"}) {
+    for (const std::string& path : {"/execute", "/mcp", "//", "/nothing", "/health/", "/healthx"}) {
         for (const std::string& method : {"GET", "POST", "DELETE"}) {
             const HttpResponse response = answer(method, path, {{"Host", "localhost"}});
             EXPECT_EQ(response.status, 401U) << method << " " << path;

@@ -14,7 +14,8 @@ let client;
 
 before(async () => {
   server = await startServer({ auth: 'none' });
-  client = new PistonClient({ server: new URL(server.url).origin });
+  // What it remembers it forgets by a timer, which would keep this process.
+  client = new PistonClient({ server: new URL(server.url).origin, cacheTime: 1 });
 });
 
 after(() => server.stop());

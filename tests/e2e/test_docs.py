@@ -1,14 +1,17 @@
 """/docs in a real browser: shows the whole document, from this server alone."""
 
+import contextlib
+
 from support_binary import wait_until
 from support_description import operations_of
 from support_devtools import Page
 
 
+@contextlib.contextmanager
 def opened(server, place, name=""):
-    page = Page(place, f"http://{server.address}/docs{name}")
-    wait_until(lambda: page.value("document.body.dataset.ready") == "yes", "it is shown", 60)
-    return page
+    with Page(place, f"http://{server.address}/docs{name}") as page:
+        wait_until(lambda: page.value("document.body?.dataset.ready") == "yes", "it is shown", 60)
+        yield page
 
 
 def check_kept_to_itself(server, page):

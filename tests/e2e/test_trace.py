@@ -63,7 +63,7 @@ def test_what_is_no_trace_is_ignored(server, given):
 
 
 def test_the_callers_own_variable_stays(server):
-    answer = execute(server, SHOW, SENT, environment={"TRACEPARENT": "mine"})
+    answer = execute(server, SHOW, SENT, env={"TRACEPARENT": "mine"})
     assert answer.json["result"] == "mine"
 
 
