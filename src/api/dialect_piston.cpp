@@ -29,8 +29,10 @@ using Numbers = std::array<unsigned, 3>;
 
 constexpr unsigned kAnyNumber = ~0U;
 
+// Where its clients look for the reason, and where those of every other path do.
 HttpResponse refuse_as_piston(unsigned status, std::string message) {
-    return {.status = status, .body = to_text(json::object{{"message", std::move(message)}})};
+    return {.status = status,
+            .body = to_text(json::object{{"message", message}, {"error", message}})};
 }
 
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
@@ -404,7 +406,7 @@ Task<HttpResponse> PistonRoutes::execute(Call call) {
     if (!result) {
         HttpResponse refusal = refuse(result.error());
         refusal.body =
-            to_text(json::object{{"message", execution::client_message(result.error())}});
+            refuse_as_piston(refusal.status, execution::client_message(result.error())).body;
         co_return refusal;
     }
     co_return HttpResponse{.body = to_text(json::object{{"language", runner->language},
