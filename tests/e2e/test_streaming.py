@@ -76,7 +76,7 @@ def test_http_1_0_gets_no_chunks(open_server):
 def test_refusals_are_ordinary_answers(open_server, body, status):
     answer = open_server.request("POST", "/v1/runs", body, {"Accept": "text/event-stream"})
     assert answer.status == status
-    assert answer.headers["Content-Type"] == "application/json" and answer.json["error"]
+    assert answer.headers["Content-Type"] == "application/problem+json" and answer.json["error"]
 
 
 @pytest.mark.parametrize("accept", [None, "*/*", "application/json", "text/event-stream;q=0"])
