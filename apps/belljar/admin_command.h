@@ -1,14 +1,11 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "config/load.h"
-
-namespace CLI {
-class App;
-}
 
 namespace belljar::apps {
 

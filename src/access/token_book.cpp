@@ -228,9 +228,8 @@ Result<TokenRecord> change_token(const Fd& folder, std::string_view name,
     found->roles = change.roles.value_or(found->roles);
     found->expires = change.expires.value_or(found->expires);
     found->limits = change.limits.value_or(found->limits);
-    const TokenRecord changed = *found;
     BJ_TRY_VOID(write_tokens(folder, records));
-    return changed;
+    return *found;
 }
 
 Result<std::optional<WallTime>> parse_expiry(std::string_view text, WallTime now) {

@@ -238,7 +238,7 @@ Task<HttpResponse> ConversationRoutes::list(Call call) {
 
 Task<HttpResponse> ConversationRoutes::show(Call call) {
     engine::Conversations& conversations = executor_.conversations();
-    const std::string id = call.path_value("conversation_id");
+    const std::string& id = call.path_value("conversation_id");
     const Result<ConversationView> view =
         co_await conversations.find_conversation(call.request.principal, id);
     if (!view) {

@@ -42,8 +42,8 @@ class Listener {
     // A socket that somebody else has opened and bound.
     static Result<Listener> adopt(const asio::any_io_executor& executor, Fd socket);
 
-    Listener(Listener&&) = default;
-    Listener& operator=(Listener&&) = default;
+    Listener(Listener&&) noexcept = default;
+    Listener& operator=(Listener&&) noexcept = default;
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
     // Removes the file of a Unix socket that was made here and is still there.
