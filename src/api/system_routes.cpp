@@ -204,7 +204,7 @@ Task<HttpResponse> SystemRoutes::runners(Call call) {
 }
 
 Task<HttpResponse> SystemRoutes::runner(Call call) {
-    const std::string wanted = call.path_value("language");
+    const std::string& wanted = call.path_value("language");
     engine::SandboxInfo info = co_await executor_.survey();
     std::erase_if(info.runners, [&](const engine::SandboxInfo::Runner& one) {
         return one.language != wanted &&

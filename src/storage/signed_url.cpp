@@ -21,7 +21,6 @@
 namespace belljar::storage {
 namespace {
 
-using execution::FileName;
 using execution::WallTime;
 using std::chrono::seconds;
 

@@ -103,9 +103,9 @@ double SqlValue::number() const {
 }
 
 const std::string& SqlValue::text() const {
-    static const std::string none;
+    static const std::string kNone;
     const auto* value = std::get_if<std::string>(this);
-    return value == nullptr ? none : *value;
+    return value == nullptr ? kNone : *value;
 }
 
 std::optional<std::string> SqlValue::text_if_any() const {
