@@ -49,8 +49,8 @@ class Engine final : public Executor {
         storage::SessionRegister* session_register = nullptr;  // outlives the engine
         storage::ConversationStore* conversations = nullptr;   // the same; nothing: there are none
         const storage::UrlSigner* url_signer = nullptr;  // the same; nothing: files have no address
-        storage::StateDatabase* state = nullptr;               // the same
-        execution::CleanupOrder cleanup{};                     // of conversations, by itself
+        storage::StateDatabase* state = nullptr;         // the same
+        execution::CleanupOrder cleanup{};               // of conversations, by itself
         std::size_t batch_parallel = 4;
         Admission::Share share{};                // of each, where there are several callers
         execution::PrincipalLimits allowance{};  // of each that has none of its own

@@ -187,13 +187,23 @@ Result<Fd> ConversationDirectory::take_turn() const {
     return file;
 }
 
+// A file that is not locked yet may be cleared away by somebody who changes the conversation; then
+// the next one is tried.
 Result<StagedFile> ConversationDirectory::stage() const {
-    BJ_TRY(Fd directory, open_beneath(incoming_, ".", kOpenDirectory));
-    std::string name = random_hex(16);
-    BJ_TRY(Fd file, open_beneath(incoming_, name, O_RDWR | O_CREAT | O_EXCL, 0600));
-    const int locked = ::flock(file.get(), LOCK_EX | LOCK_NB);
-    StagedFile staged(std::move(directory), std::move(name), std::move(file));
-    return locked == 0 ? Result<StagedFile>(std::move(staged)) : fail(system_error("flock"));
+    constexpr int kTries = 64;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+        BJ_TRY(Fd directory, open_beneath(incoming_, ".", kOpenDirectory));
+        std::string name = random_hex(16);
+        BJ_TRY(Fd file, open_beneath(incoming_, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+        const int locked = ::flock(file.get(), LOCK_EX | LOCK_NB);
+        struct stat status{};
+        const bool there = ::fstat(file.get(), &status) == 0 && status.st_nlink > 0;
+        StagedFile staged(std::move(directory), std::move(name), std::move(file));
+        if (locked == 0 && there) {
+            return staged;
+        }
+    }
+    return fail(ErrorCode::Conflict, "the conversation is being changed by too many at once");
 }
 
 void ConversationDirectory::clear_incoming() const {

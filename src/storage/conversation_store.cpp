@@ -180,6 +180,10 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
     // One at a time, so that they can be counted.
     BJ_TRY(const Fd outside, open_principal(of.principal));
     BJ_TRY(const Fd principal, lock_principal(outside, deadline()));
+    found = open_conversation(of);
+    if (found || found.error().code != ErrorCode::NotFound) {
+        return found;  // somebody else has made it meanwhile
+    }
     std::size_t count = 0;
     for (const std::string& name : names_in(principal)) {
         if (name.starts_with(kUnfinished)) {
@@ -193,7 +197,7 @@ Result<ConversationDirectory> ConversationStore::make_conversation(const FileNam
                                 bounds_.conversations));
     }
     const Result<void> made = make_private(principal, crypto::sha256_hex(of.conversation_id), of);
-    if (!made && made.error().sys_errno != EEXIST) {
+    if (!made && made.error().sys_errno != EEXIST && made.error().sys_errno != ENOTEMPTY) {
         return fail(explain_storage(made.error()));
     }
     return open_conversation(of);
