@@ -45,12 +45,24 @@ inline constexpr std::array<Choice<LogLevel>, 5> kLogLevelChoices{{{"debug", Log
                                                                    {"error", LogLevel::Error},
                                                                    {"warn", LogLevel::Warning}}};
 
+inline constexpr std::array<Choice<AuditCode>, 2> kAuditCodeChoices{
+    {{"digest", AuditCode::Digest}, {"full", AuditCode::Full}}};
+inline constexpr std::array<Choice<AuditFailure>, 2> kAuditFailureChoices{
+    {{"stop", AuditFailure::Stop}, {"count", AuditFailure::Count}}};
+inline constexpr std::array<Choice<Unlisted>, 2> kUnlistedChoices{
+    {{"refuse", Unlisted::Refuse}, {"serve", Unlisted::Serve}}};
+
 inline std::span<const Choice<Switch>> choices_for(Switch) { return kSwitchChoices; }
 inline std::span<const Choice<AuthMode>> choices_for(AuthMode) { return kAuthModeChoices; }
 inline std::span<const Choice<LaunchMode>> choices_for(LaunchMode) { return kLaunchModeChoices; }
 inline std::span<const Choice<IsolationFloor>> choices_for(IsolationFloor) {
     return kIsolationFloorChoices;
 }
+inline std::span<const Choice<AuditCode>> choices_for(AuditCode) { return kAuditCodeChoices; }
+inline std::span<const Choice<AuditFailure>> choices_for(AuditFailure) {
+    return kAuditFailureChoices;
+}
+inline std::span<const Choice<Unlisted>> choices_for(Unlisted) { return kUnlistedChoices; }
 inline std::span<const Choice<LogLevel>> choices_for(LogLevel) { return kLogLevelChoices; }
 
 template <typename T>

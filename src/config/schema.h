@@ -16,7 +16,7 @@ namespace belljar::config {
 // Where a key's value is kept. The type decides how the value is written, checked and shown.
 using Slot = std::variant<std::string*, std::vector<std::string>*, Duration*, Bytes*, double*,
                           std::uint32_t*, ListenAddress*, Switch*, AuthMode*, IsolationFloor*,
-                          LaunchMode*, LogLevel*>;
+                          LaunchMode*, LogLevel*, AuditCode*, AuditFailure*, Unlisted*>;
 
 // What a text, or each item of a list, may consist of.
 enum class TextForm {

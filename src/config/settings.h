@@ -14,6 +14,15 @@ namespace belljar::config {
 
 enum class Switch { Off, On };
 
+// What is written into the audit trail of a program's text.
+enum class AuditCode { Digest, Full };
+
+// What happens if the audit trail cannot be written.
+enum class AuditFailure { Stop, Count };
+
+// What happens to approved tools that the manifest does not list.
+enum class Unlisted { Refuse, Serve };
+
 // OAuth takes access tokens besides those of Token.
 enum class AuthMode { Token, None, OAuth };
 
@@ -82,6 +91,8 @@ struct StorageSettings {
 struct ToolSettings {
     std::string path{};
     std::string logs_path{};
+    std::string manifest{};  // empty: manifest.toml in `path`
+    Unlisted unlisted = Unlisted::Refuse;
     std::vector<std::string> dialects{};
 
     bool operator==(const ToolSettings&) const = default;
@@ -185,8 +196,23 @@ struct RunnerSettings {
 
 struct AuditSettings {
     std::string path{};
+    Switch enabled = Switch::On;
+    AuditCode code = AuditCode::Digest;
+    AuditFailure on_failure = AuditFailure::Stop;
+    std::vector<std::string> copies{};  // "stdout", "syslog", "journald"
+    Bytes rotate_size = mebibytes(64);
+    Duration rotate_age = std::chrono::hours(24);
+    Duration keep{};  // zero: for ever
+    Duration sign_every = std::chrono::minutes(1);
 
     bool operator==(const AuditSettings&) const = default;
+};
+
+struct AlertSettings {
+    std::string webhook{};  // empty: none
+    std::string webhook_secret{};
+
+    bool operator==(const AlertSettings&) const = default;
 };
 
 struct LogSettings {
@@ -211,6 +237,7 @@ struct Settings {
     IsolationSettings isolation{};
     RunnerSettings runners{};
     AuditSettings audit{};
+    AlertSettings alerts{};
     LogSettings log{};
 
     bool operator==(const Settings&) const = default;

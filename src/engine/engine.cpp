@@ -9,7 +9,6 @@
 #include <cerrno>
 
 #include "base/id.h"
-#include "base/utf8.h"
 #include "crypto/digest.h"
 #include "jar/step.h"
 #include "outcome/verdict.h"
@@ -28,27 +27,11 @@ using execution::RunResult;
 constexpr Duration kWardenGrace = std::chrono::seconds(30);
 constexpr Duration kFilesGrace = std::chrono::seconds(30);  // to take files back
 
-// The self-test gets at least this, however little programs get.
-constexpr Duration kTrialTime = std::chrono::seconds(30);
-constexpr Bytes kTrialMemory = mebibytes(256);
-constexpr double kTrialCpu = 0.25;
-
 // Who asks a server that takes no runs may ask again after this.
 constexpr auto kDrainPause = std::chrono::seconds(30);
 
 // The other languages are tried so long after the start.
 constexpr Duration kTrialsBegin = std::chrono::seconds(1);
-
-std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& result) {
-    constexpr std::size_t kShown = 500;
-    if (result.error) {
-        return fmt::format("the trial run of {} failed: {}", manifest.language,
-                           make_valid_utf8(result.error->message.substr(0, kShown)));
-    }
-    return fmt::format("the trial run of {} ended with status {}: {}", manifest.language,
-                       execution::name_of(result.status),
-                       make_valid_utf8(result.stderr_stream.text.substr(0, kShown)));
-}
 
 Result<void> check_request(const runner::Manifest& manifest, const RunRequest& request) {
     if (manifest.has_launcher() && request.allowed_imports) {
@@ -161,32 +144,32 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                              LiveStreams live) {
     const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
-    const std::string principal = request.principal;
+    const execution::RunAccount account = account_of(request);
     const std::string trace = request.trace.value_or("");
-    const execution::Protocol protocol = request.protocol;
     std::shared_ptr<KeptRuns::Observation> record;
     if (runs_) {
-        record = runs_->observe(request, cancellation);
+        record = runs_->observe(request, account.code_sha256, cancellation);
         live.watch = record->join(std::move(live.watch));
     }
-    Result<RunResult> result =
+    Result<RunResult> ended =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
+    const Result<RunResult> result = oversee(account, std::move(ended));
     observation->finish(result);
     if (record) {
         record->finish(result);
     }
     if (result) {
-        counters_.count(*result, protocol);
+        counters_.count(*result, account.protocol);
         log_.info("run", {{"execution_id", result->execution_id},
-                          {"principal", principal},
+                          {"principal", account.principal},
                           {"trace_id", trace},
                           {"language", result->language},
                           {"status", execution::name_of(result->status)},
                           {"wall_seconds", to_seconds(result->usage.wall)},
                           {"cpu_seconds", to_seconds(result->usage.cpu)}});
     } else {
-        counters_.count_refusal(result.error().code, protocol);
-        log_.info("run refused", {{"principal", principal},
+        counters_.count_refusal(result.error().code, account.protocol);
+        log_.info("run refused", {{"principal", account.principal},
                                   {"trace_id", trace},
                                   {"code", name_of(result.error().code)},
                                   {"reason", result.error().describe()}});
@@ -194,7 +177,46 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     co_return result;
 }
 
+execution::RunAccount Engine::account_of(const RunRequest& request) const {
+    execution::RunAccount account{.asked = std::chrono::system_clock::now(),
+                                  .principal = request.principal,
+                                  .language = request.language,
+                                  .conversation_id = request.conversation_id,
+                                  .session_id = request.session_id,
+                                  .profile = request.profile,
+                                  .approved_by = request.approved_by,
+                                  .label = request.label,
+                                  .trace = request.trace,
+                                  .protocol = request.protocol,
+                                  .tool = request.tool,
+                                  .client = request.client,
+                                  .address = request.address,
+                                  .code_sha256 = crypto::sha256_hex(request.code),
+                                  .code_bytes = request.code.size()};
+    if (options_.recorded_code == config::AuditCode::Full) {
+        account.code = std::make_shared<const std::string>(request.code);
+    }
+    return account;
+}
+
+Result<RunResult> Engine::oversee(const execution::RunAccount& account,
+                                  Result<RunResult> result) const {
+    for (Overseer* overseer : options_.overseers) {
+        BJ_TRY_VOID(overseer->record(account, result));
+    }
+    return result;
+}
+
+void Engine::notice(const execution::SecurityEvent& event) const {
+    for (Overseer* overseer : options_.overseers) {
+        overseer->notice(event);
+    }
+}
+
 Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
+    for (Overseer* overseer : options_.overseers) {
+        BJ_CO_TRY_VOID(overseer->admit(request));
+    }
     const bool in_session = request.session || request.session_id;
     if (in_session && !sessions_) {
         co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
@@ -232,7 +254,10 @@ Task<Result<RunPreview>> Engine::preview(RunRequest request) {
                          .runner = decision.manifest->runner,
                          .limits = decision.plan.limits,
                          .capped = std::move(decision.plan.capped),
-                         .isolation = options_.isolation};
+                         .isolation = options_.isolation,
+                         .profile = std::move(decision.plan.profile),
+                         .policy_version = std::move(decision.plan.policy_version),
+                         .findings = std::move(decision.plan.findings)};
 }
 
 Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
@@ -474,6 +499,11 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     }
     result.timing = timing_of(begun, collected, jar, exit);
     result.capped = plan->capped;
+    result.limits = plan->limits;
+    result.profile = plan->profile;
+    result.policy_version = plan->policy_version;
+    result.findings = plan->findings;
+    result.network_attempts = exit.network;
     result.trace = plan->request.trace;
     result.debug = plan->request.debug;
     co_return result;
@@ -533,22 +563,6 @@ RunFigures Engine::figures() const {
     figures.pools = pool_.figures();
     figures.sessions = sessions_ ? sessions_->list_all().size() : 0;
     return figures;
-}
-
-Task<Result<void>> Engine::self_test() {
-    load_languages();
-    Result<void> tested = co_await test_jars();
-    trial_ = tested ? Trial::Passed : Trial::Failed;
-    trial_over_.cancel();
-    if (tested) {
-        start_zygotes();
-        prepare_usable();
-        serve_languages();
-        if (conversations_) {
-            tasks_.spawn("sweep conversations", conversations_->sweep(options_.cleanup));
-        }
-    }
-    co_return tested;
 }
 
 void Engine::load_languages() {
@@ -626,85 +640,6 @@ void Engine::start_zygotes() {
                          return test_jar(std::move(manifest), zygote);
                      });
     pool_.fork_from(*zygotes_);
-}
-
-void Engine::require_self_test() {
-    trial_ = Trial::Awaited;
-    trial_over_.expires_after(kTrialTime + kWardenGrace);
-}
-
-Task<Result<void>> Engine::await_trial() {
-    if (trial_ == Trial::Awaited) {
-        boost::system::error_code ignored;
-        co_await trial_over_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
-    if (trial_ == Trial::NotRequired || trial_ == Trial::Passed) {
-        co_return Result<void>{};
-    }
-    co_return fail(ErrorCode::Unavailable, "jars have not passed their self-test here");
-}
-
-// Not by way of policy: what is tested are jars, and not what may be asked of them.
-RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
-    RunPlan plan{.execution_id = make_uuid(),
-                 .request = {.code = manifest.self_test,
-                             .language = manifest.language,
-                             .arguments = options_.isolation.missing},
-                 .limits = policy::with_defaults(options_.policy, manifest.limits).defaults};
-    plan.limits.cpu = manifest.need == runner::Need::Optional
-                          ? std::min(plan.limits.cpu, kTrialCpu)  // runs come first
-                          : std::max(plan.limits.cpu, 1.0);       // others wait for it
-    plan.limits.timeout = std::max(plan.limits.timeout, kTrialTime);
-    plan.limits.memory = std::max(plan.limits.memory, kTrialMemory);
-    return plan;
-}
-
-Task<Result<RunResult>> Engine::run_trial(runner::ManifestPtr manifest, std::uint32_t zygote) {
-    const RunPlan plan = plan_trial(*manifest);
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                          {.begin = Begin::AtOnce, .zygote = zygote}));
-    Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
-                                                 std::make_shared<Cancellation>(), LiveStreams{});
-    BJ_CO_TRY_VOID(result);
-    if (!result->success()) {
-        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, *result));
-    }
-    co_return result;
-}
-
-Task<Result<void>> Engine::test_jar(runner::ManifestPtr manifest, std::uint32_t zygote) {
-    BJ_CO_TRY(const RunResult result, co_await run_trial(manifest, zygote));
-    if (result.result_repr.value_or("").size() < 2) {
-        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, result));
-    }
-    co_return Result<void>{};
-}
-
-Task<Result<std::string>> Engine::try_language(LanguagePtr language) {
-    const bool tests_itself = !language->manifest->self_test.empty();
-    const runner::ManifestPtr manifest =
-        tests_itself ? language->manifest : runner::version_of(language->manifest);
-    BJ_CO_TRY(const RunResult result, co_await run_trial(manifest, 0));
-    if (manifest->has_launcher()) {
-        std::string version = runner::version_in(*manifest, result.stdout_stream.text);
-        co_return version.empty() ? runner::version_in(*manifest, result.stderr_stream.text)
-                                  : std::move(version);
-    }
-    const std::string shown = result.result_repr.value_or("");
-    if (shown.size() < 2) {
-        co_return fail(ErrorCode::Unavailable, failure_of_trial(*manifest, result));
-    }
-    co_return shown.substr(1, shown.size() - 2);  // without the quotes
-}
-
-Task<Result<void>> Engine::test_jars() {
-    for (const LanguagePtr& language : languages_.all()) {
-        if (language->manifest->need == runner::Need::Required) {
-            BJ_CO_TRY(std::string version, co_await try_language(language));
-            Languages::set_version(*language, std::move(version));
-        }
-    }
-    co_return Result<void>{};
 }
 
 }  // namespace belljar::engine

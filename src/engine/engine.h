@@ -18,6 +18,7 @@
 #include "engine/languages.h"
 #include "engine/launched_jar.h"
 #include "engine/output_place.h"
+#include "engine/overseer.h"
 #include "engine/principals.h"
 #include "engine/run_counters.h"
 #include "engine/run_feed.h"
@@ -54,6 +55,8 @@ class Engine final : public Executor {
         std::size_t batch_parallel = 4;
         Admission::Share share{};                // of each, where there are several callers
         execution::PrincipalLimits allowance{};  // of each that has none of its own
+        std::vector<Overseer*> overseers{};      // each outlives the engine
+        config::AuditCode recorded_code = config::AuditCode::Digest;
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
     };
@@ -78,6 +81,10 @@ class Engine final : public Executor {
     Task<SandboxInfo> survey() override;
 
     [[nodiscard]] RunFigures figures() const override;
+    // From now on it is told of runs, too.
+    void add_overseer(Overseer& overseer) { options_.overseers.push_back(&overseer); }
+    // Tells every overseer.
+    void notice(const execution::SecurityEvent& event) const;
     // What is told of runs while they go on.
     [[nodiscard]] RunFeed& feed() { return feed_; }
 
@@ -124,6 +131,10 @@ class Engine final : public Executor {
     Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
                                                  std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
+    [[nodiscard]] execution::RunAccount account_of(const execution::RunRequest& request) const;
+    // The overseers' word on it: the answer, or the error that takes its place.
+    [[nodiscard]] Result<execution::RunResult> oversee(const execution::RunAccount& account,
+                                                       Result<execution::RunResult> result) const;
     // What the request comes to before it waits for a place.
     struct Decision {
         runner::ManifestPtr manifest{};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@
 #include "execution/request.h"
 #include "execution/result.h"
 #include "execution/session.h"
+
+namespace belljar::policy {
+class Rulebook;
+}
 
 namespace belljar::engine {
 
@@ -59,6 +64,10 @@ struct RunPreview {
     execution::Limits limits{};
     std::vector<execution::CappedLimit> capped{};
     execution::Isolation isolation{};
+    std::string profile{};
+    std::string policy_version{};
+    std::vector<execution::Finding> findings{};
+    bool asks = false;  // a person has to agree before it may run
 };
 
 // Whether runs are taken. Those that have begun go on in either case.
@@ -116,6 +125,10 @@ class Executor {
     // The same after every language has been tried.
     virtual Task<SandboxInfo> survey() { co_return info(); }
     [[nodiscard]] virtual RunFigures figures() const = 0;
+    // The rules that are in force now; nullptr: none but those of the program itself.
+    [[nodiscard]] virtual std::shared_ptr<const policy::Rulebook> rulebook() const {
+        return nullptr;
+    }
 
    private:
     Conversations no_conversations_;

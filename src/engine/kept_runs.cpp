@@ -26,14 +26,14 @@ constexpr std::size_t kRecordSize = 1024;  // roughly, of one without its result
 
 execution::WallTime now() { return std::chrono::system_clock::now(); }
 
-RunView view_of(const RunRequest& request) {
+RunView view_of(const RunRequest& request, const std::string& code_sha256) {
     return {.execution_id = request.execution_id,
             .principal = request.principal,
             .conversation_id = request.conversation_id,
             .session_id = request.session_id,
             .language = request.language,
             .created = now(),
-            .code_sha256 = crypto::sha256_hex(request.code),
+            .code_sha256 = code_sha256,
             .code_bytes = request.code.size(),
             .label = request.label,
             .trace = request.trace};
@@ -69,9 +69,8 @@ std::unexpected<Error> no_such_run() { return fail(ErrorCode::NotFound, "there i
 
 // --- an observation
 
-KeptRuns::Observation::Observation(KeptRuns& runs, const RunRequest& request,
-                                   CancellationPtr cancellation)
-    : runs_(runs), view_(view_of(request)), cancellation_(std::move(cancellation)) {
+KeptRuns::Observation::Observation(KeptRuns& runs, RunView view, CancellationPtr cancellation)
+    : runs_(runs), view_(std::move(view)), cancellation_(std::move(cancellation)) {
     view_.grade = runs.grade_;
 }
 
@@ -124,8 +123,10 @@ KeptRuns::KeptRuns(const asio::any_io_executor& executor, storage::StateDatabase
       tasks_(executor, log) {}
 
 std::shared_ptr<KeptRuns::Observation> KeptRuns::observe(const RunRequest& request,
+                                                         const std::string& code_sha256,
                                                          CancellationPtr cancellation) {
-    return std::make_shared<Observation>(*this, request, std::move(cancellation));
+    return std::make_shared<Observation>(*this, view_of(request, code_sha256),
+                                         std::move(cancellation));
 }
 
 // The text of a result is made where nobody waits for it.
@@ -185,7 +186,7 @@ Task<Result<RunView>> KeptRuns::start(RunRequest request) {
                        "you have as many runs in the background as you may; wait for one of them");
     }
     request.execution_id = make_uuid();
-    RunView view = view_of(request);
+    RunView view = view_of(request, crypto::sha256_hex(request.code));
     view.grade = grade_;
     const auto cancellation = std::make_shared<Cancellation>();
     const std::string principal = request.principal;

@@ -35,8 +35,7 @@ class KeptRuns final : public Runs {
     // Records one run. Shared by the run and its watch; this outlives it.
     class Observation : public std::enable_shared_from_this<Observation> {
        public:
-        Observation(KeptRuns& runs, const execution::RunRequest& request,
-                    CancellationPtr cancellation);
+        Observation(KeptRuns& runs, execution::RunView view, CancellationPtr cancellation);
 
         // The same watch, which records the start, too.
         [[nodiscard]] RunWatch join(RunWatch watch);
@@ -50,6 +49,7 @@ class KeptRuns final : public Runs {
         CancellationPtr cancellation_;
     };
     [[nodiscard]] std::shared_ptr<Observation> observe(const execution::RunRequest& request,
+                                                       const std::string& code_sha256,
                                                        CancellationPtr cancellation);
     // The isolation that runs have, for their records.
     void set_grade(std::string grade) { grade_ = std::move(grade); }

@@ -50,7 +50,7 @@ class KeptRunsTest : public ::testing::Test {
         if (request.code == "refuse") {
             co_return fail(ErrorCode::Unavailable, "not today");
         }
-        const auto record = runs->observe(request, cancellation);
+        const auto record = runs->observe(request, "", cancellation);
         const RunWatch watch = record->join({});
         const std::string id = request.execution_id.empty() ? "given" : request.execution_id;
         watch.on_start({.execution_id = id, .language = "python"});

@@ -362,7 +362,11 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                      .stderr_stream = io.captured_stderr(),
                      .full_output = publish_output(options_.outputs, io, execution_id, log_),
                      .capped = plan->capped,
+                     .limits = plan->limits,
                      .isolation = options_.isolation,
+                     .profile = plan->profile,
+                     .policy_version = plan->policy_version,
+                     .findings = plan->findings,
                      .trace = plan->request.trace,
                      .debug = plan->request.debug};
     Result<RawExit> exit = co_await (answered ? judge_cell(session, place, limits, &result)

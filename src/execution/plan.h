@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "execution/governance.h"
 #include "execution/limits.h"
 #include "execution/request.h"
 
@@ -14,6 +15,10 @@ struct RunPlan {
     RunRequest request{};
     Limits limits{};
     std::vector<CappedLimit> capped{};
+    std::string profile = "standard";
+    std::string policy_version{};  // digest of the rules that were in force
+    std::vector<Finding> findings{};
+    PrivacyRules privacy{};
 };
 
 }  // namespace belljar::execution

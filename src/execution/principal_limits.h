@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace belljar::execution {
 
@@ -13,6 +14,7 @@ struct PrincipalLimits {
     std::optional<std::uint64_t> runs_per_day{};
     std::optional<std::uint64_t> cpu_seconds_per_day{};
     std::optional<std::uint64_t> storage_bytes{};
+    std::optional<std::string> profile{};  // of policy
 
     bool operator==(const PrincipalLimits&) const = default;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "execution/governance.h"
 
 namespace belljar::execution {
 
@@ -47,6 +48,7 @@ struct RawExit {
     std::uint64_t disk_used_bytes = 0;
     bool disk_full = false;  // at the end the workspace or /tmp had no block or no inode left
     std::vector<DeniedCall> denied{};
+    NetworkAttempts network{};
 };
 
 }  // namespace belljar::execution

@@ -46,8 +46,13 @@ struct RunRequest {
     std::vector<std::string> arguments{};
     std::map<std::string, std::string> environment{};
     std::map<std::string, std::string> files{};  // path below /workspace -> content
-    // Top-level modules that the program itself may import; nothing: whatever it likes.
+    // Modules that the program itself may import, with those inside of them ("xml.etree" allows
+    // "xml.etree.ElementTree"); nothing: whatever its profile allows.
     std::optional<std::vector<std::string>> allowed_imports{};
+    std::optional<std::string> profile{};  // of policy; nothing: that of the caller
+    bool network = false;                  // asks for one
+    // A person was shown what the scanner found, and has agreed: who, as far as that is known.
+    std::optional<std::string> approved_by{};
     // An interpreter that stays: a new one or that of the conversation, or the one of this name.
     bool session = false;
     std::optional<std::string> session_id{};
@@ -61,6 +66,11 @@ struct RunRequest {
     // The caller's place in its trace, as the program finds it in TRACEPARENT.
     std::optional<std::string> trace_parent{};
     Protocol protocol = Protocol::Rest;
+    // For the audit trail, as far as it is known.
+    std::string tool{};                    // "execute_code", "POST /v1/runs"
+    std::string client{};                  // what the client says of itself: name and version
+    std::string address{};                 // where the request came from
+    std::vector<std::string> tool_sets{};  // that the caller may use; empty: those of its profile
 };
 
 }  // namespace belljar::execution

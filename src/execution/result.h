@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "execution/governance.h"
 #include "execution/limits.h"
 #include "execution/session.h"
 
@@ -157,9 +158,17 @@ struct RunResult {
     std::vector<Denial> denials{};
     std::vector<CappedLimit> capped{};
     Usage usage{};
+    Limits limits{};  // under which it ran
     Isolation isolation{};
     std::optional<CellNews> session{};  // if it was a cell of one
     Timing timing{};
+    std::string profile{};  // under which it ran
+    std::string policy_version{};
+    std::string tools_digest{};       // of the approved tools that it could import
+    std::vector<Finding> findings{};  // of the scanner, before it ran
+    MaskCounts masked{};              // of its output
+    FileAccess file_access{};
+    NetworkAttempts network_attempts{};
     std::optional<std::string> trace{};  // id of the caller's trace
     bool debug = false;                  // whether the caller wants to see it
 
