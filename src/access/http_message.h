@@ -81,6 +81,7 @@ struct HttpResponse {
     std::vector<std::pair<std::string, std::string>> headers{};
     std::string body{};
     std::optional<FilePart> file{};  // sent in place of the body
+    std::string cause{};             // of a failure that is ours: for the log, never sent
 };
 
 }  // namespace belljar::access

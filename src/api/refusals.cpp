@@ -13,6 +13,9 @@ HttpResponse refuse(const Error& error) {
     if (error.retry_after > std::chrono::seconds(0)) {
         response.headers.emplace_back("Retry-After", std::to_string(error.retry_after.count()));
     }
+    if (error.code == ErrorCode::Internal) {
+        response.cause = error.describe();
+    }
     return response;
 }
 

@@ -56,7 +56,15 @@ void HttpRouter::tell(const Note& note, const HttpResponse& response, std::uint6
                                 .bytes_in = note.bytes_in,
                                 .bytes_out = bytes_out});
     }
-    if (watch_.log == nullptr || is_probe(note.operation)) {
+    if (watch_.log == nullptr) {
+        return;
+    }
+    if (!response.cause.empty()) {
+        watch_.log->error("a request could not be answered", {{"operation", note.operation},
+                                                              {"principal", note.principal},
+                                                              {"reason", response.cause}});
+    }
+    if (is_probe(note.operation)) {
         return;
     }
     const access::TraceContext none;

@@ -96,6 +96,16 @@ TEST_F(HttpRouterTest, ExecuteReachesTheEngine) {
     EXPECT_EQ(executor.requests[0].code, "1");
 }
 
+TEST_F(HttpRouterTest, OurOwnFailureIsExplainedToTheLogAlone) {
+    executor.error = Error{.code = ErrorCode::Internal, .message = "the drawer is stuck"};
+    const HttpResponse response = answer("POST", "/execute", good_headers(), R"({"code":"1"})");
+    EXPECT_EQ(response.status, 500U);
+    EXPECT_NE(response.cause.find("the drawer is stuck"), std::string::npos);
+    EXPECT_EQ(response.body.find("drawer"), std::string::npos);
+    executor.error = Error{.code = ErrorCode::Overloaded, .message = "full"};
+    EXPECT_EQ(answer("POST", "/execute", good_headers(), R"({"code":"1"})").cause, "");
+}
+
 TEST_F(HttpRouterTest, TheEngineLearnsWhoAsksWhateverTheWay) {
     const std::string call =
         mcp::request("tools/call", R"("name":"execute_code","arguments":{"code":"1"})");
