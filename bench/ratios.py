@@ -54,6 +54,8 @@ def of(result):
         "most runs per second / best of bubblewrap": quotient(best, best_bubblewrap(result)),
         "runs per second of 256 callers / of 8": quotient(
             with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second")),
+        "hello with policy and audit trail / without":
+            quotient(p50(result, "with", "governance"), p50(result, "without", "governance")),
         "download of 1 GB / from nginx": quotient(
             result["download"]["belljar"]["mb_per_second"],
             result["download"]["nginx"].get("mb_per_second"))}
@@ -64,7 +66,7 @@ def judged(result):
     """Every row of Belljar whose answers were judged."""
     rows = [one for part in ("latency", "paced") for key, one in result[part].items()
             if is_ours(key)]
-    return [*rows, *result["load"]["belljar"], *result["burst"]]
+    return [*rows, *result["governance"].values(), *result["load"]["belljar"], *result["burst"]]
 
 
 def runs(result):

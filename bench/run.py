@@ -27,6 +27,7 @@ import candidates_commands
 import candidates_containers
 import candidates_server
 import download
+import governance
 import guest_speed
 import latency
 import load
@@ -203,6 +204,9 @@ class Bench:
         result["tools_list"] = tools_list.measure(self.server, self.size.seconds)
         self.progress.begin("cells of a session")
         result["sessions"] = sessions.measure(self.server, self.size.cells, self.progress)
+        self.progress.begin("policy and audit")
+        result["governance"] = governance.measure(self.place, self.size.turns, self.size.often,
+                                                  self.progress)
         self.progress.begin("memory")
         result["memory"] = memory.measure(self.server)
         self.progress.begin("a large file")
