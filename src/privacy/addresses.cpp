@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kLongestIpv6 = 46;
 constexpr std::size_t kLongestZone = 16;
-constexpr std::array<std::string_view, 8> kVersionWords{"version", "ver",      "v",   "release",
-                                                        "build",   "firmware", "rev", "revision"};
+constexpr std::array<std::string_view, 7> kVersionWords{"version",  "ver", "release", "build",
+                                                        "firmware", "rev", "revision"};
 
 // Chrome/120.0.0.0, pip==1.2.3.4, name-1.2.3.4, version 1.2.3.4
 bool is_version(const Text& text, std::size_t place) {

@@ -7,6 +7,7 @@ namespace belljar::privacy {
 namespace {
 
 constexpr std::size_t kLongestGap = 8;
+constexpr int kMostFillers = 2;  // "number is"
 constexpr std::array<std::string_view, 8> kFillers{"number", "no", "nr",  "num",
                                                    "is",     "at", "was", "line"};
 
@@ -33,9 +34,12 @@ bool ends_with_word(std::string_view text, std::string_view word) {
 
 bool is_announced(const Text& text, std::size_t place, std::span<const std::string_view> words) {
     std::string_view left = without_gap(text.look_behind(place));
-    const auto* const filler = std::ranges::find_if(
-        kFillers, [left](std::string_view word) { return ends_with_word(left, word); });
-    if (filler != kFillers.end()) {
+    for (int count = 0; count < kMostFillers; ++count) {
+        const auto* const filler = std::ranges::find_if(
+            kFillers, [left](std::string_view word) { return ends_with_word(left, word); });
+        if (filler == kFillers.end()) {
+            break;
+        }
         left.remove_suffix(filler->size());
         left = without_gap(left);
     }

@@ -43,10 +43,11 @@ std::size_t local_before(std::string_view bytes, std::size_t from, std::size_t p
 }
 
 // The first place of a local part that ends at `end`, where one may begin; `end` if none may.
-std::size_t local_begin(std::string_view bytes, std::size_t from, std::size_t end) {
+std::size_t local_begin(std::string_view bytes, std::size_t from, std::size_t end,
+                        std::size_t most) {
     std::size_t begin = end;
     std::size_t place = end;
-    for (std::size_t count = 0; count < kLongestLocal; ++count) {
+    for (std::size_t count = 0; count < most; ++count) {
         const std::size_t length = local_before(bytes, from, place);
         if (length == 0) {
             break;
@@ -125,7 +126,7 @@ std::size_t domain_end(Text& text, std::size_t begin) {
 }  // namespace
 
 EmailMatch match_email(Text& text, std::size_t from, std::size_t sign) {
-    const std::size_t begin = local_begin(text.bytes(), from, sign);
+    const std::size_t begin = local_begin(text.bytes(), from, sign, kLongestLocal);
     if (begin == sign || text.part(begin, sign) == "git") {
         return {};
     }
@@ -137,8 +138,8 @@ std::size_t find_open_email(const Text& text, std::size_t from) {
     std::string_view bytes = text.bytes();
     // Half a letter is none yet.
     const std::size_t half = bytes.size() > from && is_latin_lead(bytes.back()) ? 1 : 0;
-    const std::size_t begin = local_begin(bytes, from, bytes.size() - half);
-    return begin;
+    // The last two may be the beginning of %40.
+    return local_begin(bytes, from, bytes.size() - half, kLongestLocal + 2);
 }
 
 }  // namespace belljar::privacy

@@ -18,7 +18,7 @@ struct Prefix {
     Mixed mixed = Mixed::Any;
 };
 
-constexpr auto kPrefixes = std::to_array<Prefix>({{"AKIA", 16, Mixed::DigitAndUpper},
+constexpr auto kPrefixes = std::to_array<Prefix>({{"AKIA", 16},
                                                   {"ASIA", 16, Mixed::DigitAndUpper},
                                                   {"AIza", 35},
                                                   {"ghp_", 36},

@@ -82,10 +82,10 @@ std::size_t Masker::next_start(std::size_t place, std::size_t stop) const {
 
 Masker::Match Masker::match_at(Text& text, std::size_t place) const {
     const char first = text.at(place);
-    const bool word = is(first, kWord);
-    if (has(Type::ApiKey) && word) {
-        if (const KeyMatch key = match_api_key(text, place); key.end != 0) {
-            return {.end = key.end, .type = Type::ApiKey, .more = key.more};
+    const bool key = is(first, kWord) || first == '+' || first == '/';
+    if (has(Type::ApiKey) && key) {
+        if (const KeyMatch found = match_api_key(text, place); found.end != 0) {
+            return {.end = found.end, .type = Type::ApiKey, .more = found.more};
         }
     }
     struct Candidate {

@@ -171,6 +171,21 @@ TEST(Masker, IsNotFooledByPiecesOfRandomText) {
     }
 }
 
+// The part before an encoded @ is counted from its first byte.
+TEST(Masker, IsNotFooledByPiecesOfAnEncodedSign) {
+    std::string text;
+    for (int count = 0; count < 40; ++count) {
+        text += "%40a.";
+    }
+    text += "bc!";
+    Masker masker(kAll);
+    std::string out;
+    for (const char byte : text) {
+        out += masker.feed(std::string_view(&byte, 1));
+    }
+    EXPECT_EQ(out + masker.finish(), masked(text));
+}
+
 TEST(Masker, HoldsBackOnlyWhatCouldBecomeAValue) {
     Masker masker(kAll);
     EXPECT_EQ(masker.feed("done.\n"), "done.\n");

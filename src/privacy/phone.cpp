@@ -41,8 +41,11 @@ bool has_digits(Text& text, std::size_t place, std::size_t count) {
     return text.run(place, kDigit, count + 1) == count;
 }
 
-// North America: 555-123-4567 and (555) 123-4567. Blanks alone are columns of a table.
-std::size_t match_ten(Text& text, std::size_t place) {
+// Whether it is known already that it is a number of North America.
+enum class Known { No, Yes };
+
+// 555-123-4567 and (555) 123-4567. Blanks alone are columns of a table.
+std::size_t match_ten(Text& text, std::size_t place, Known known) {
     const bool in_brackets = text.at(place) == '(';
     const std::size_t area = in_brackets ? place + 1 : place;
     if (!has_digits(text, area, 3)) {
@@ -66,15 +69,15 @@ std::size_t match_ten(Text& text, std::size_t place) {
         return 0;
     }
     const bool valid = text.at(area) >= '2' && text.at(exchange) >= '2';
-    const bool accepted = in_brackets || (first == second && first != ' ') ||
+    const bool accepted = known == Known::Yes || in_brackets || (first == second && first != ' ') ||
                           (first == ' ' && second == '-' && valid);
     return accepted ? line + 4 : 0;
 }
 
 // With the 1 of North America before it.
-std::size_t match_with_one(Text& text, std::size_t one) {
+std::size_t match_with_one(Text& text, std::size_t one, Known known) {
     const std::size_t area = skip_separator(text, one + 1);
-    if (const std::size_t end = match_ten(text, area); end != 0 && area > one + 1) {
+    if (const std::size_t end = match_ten(text, area, known); end != 0 && area > one + 1) {
         return end;
     }
     return 0;
@@ -104,7 +107,7 @@ Groups read_groups(Text& text, std::size_t place, std::size_t enough) {
         if (is(next, kWord) && next != 'x' && !in_brackets) {
             break;
         }
-        if ((next == ':' || next == ',') && text.is_at(end + 1, kDigit)) {
+        if (next == ':' && text.is_at(end + 1, kDigit)) {
             break;
         }
         groups.digits += length;
@@ -139,7 +142,7 @@ std::size_t match_international(Text& text, std::size_t place) {
         if (has_digits(text, place, 11)) {
             return ends_well(text, place + 11) ? place + 11 : 0;
         }
-        return match_with_one(text, place);
+        return match_with_one(text, place, Known::Yes);
     }
     const Groups groups = read_groups(text, place, kUsualDigits);
     const std::size_t fewest = groups.count > 1 ? kFewestDigits : kFewestTogether;
@@ -163,11 +166,11 @@ std::size_t match_phone(Text& text, std::size_t place) {
     if (text.at(place) == '+') {
         return match_international(text, place + 1);
     }
-    if (const std::size_t end = match_ten(text, place); end != 0) {
+    if (const std::size_t end = match_ten(text, place, Known::No); end != 0) {
         return end;
     }
     if (text.at(place) == '1') {
-        if (const std::size_t end = match_with_one(text, place); end != 0) {
+        if (const std::size_t end = match_with_one(text, place, Known::No); end != 0) {
             return end;
         }
     }

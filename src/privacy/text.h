@@ -42,7 +42,7 @@ inline constexpr Classes kWord = kDigit | kLetter | kUnderscore;
     add(".", kDot);
     add("+/=~", kBase64);
     add(" \t:=\"'>#.,([*-", kGap);
-    add("+(:", kOpening);
+    add("+(:/", kOpening);
     return table;
 }
 
