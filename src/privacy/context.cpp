@@ -35,6 +35,9 @@ bool ends_with_word(std::string_view text, std::string_view word) {
 bool is_announced(const Text& text, std::size_t place, std::span<const std::string_view> words) {
     std::string_view left = without_gap(text.look_behind(place));
     for (int count = 0; count < kMostFillers; ++count) {
+        if (left.empty() || !is(left.back(), kLetter)) {
+            return false;
+        }
         const auto* const filler = std::ranges::find_if(
             kFillers, [left](std::string_view word) { return ends_with_word(left, word); });
         if (filler == kFillers.end()) {

@@ -150,10 +150,13 @@ std::size_t match_international(Text& text, std::size_t place) {
 }
 
 std::size_t match_announced(Text& text, std::size_t place) {
+    if (!is_announced(text, place, kPhoneWords)) {
+        return 0;
+    }
     const Groups groups = read_groups(text, place, kFewestTogether);
     const bool fits =
         groups.digits >= kFewestAnnounced && !is_date(groups) && ends_well(text, groups.end);
-    return fits && is_announced(text, place, kPhoneWords) ? groups.end : 0;
+    return fits ? groups.end : 0;
 }
 
 }  // namespace

@@ -93,10 +93,12 @@ class Values:
             f"+1 {area} {exchange} {line}".replace(" ", "-", self.chance.randint(0, 3)),
             f"+1{area}{exchange}{line}", f"1-{area}-{exchange}-{line}",
             f"+49 {self.chance.choice((30, 40, 89, 171))} {self.digits(7)}",
-            f"+44 20 {self.digits(4)} {self.digits(4)}", f"+44{self.chance.choice('127')}{self.digits(9)}",
+            f"+44 20 {self.digits(4)} {self.digits(4)}",
+            f"+44{self.chance.choice('127')}{self.digits(9)}",
             f"+33 {self.chance.randint(1, 7)} " + " ".join(self.digits(2) for _ in range(4)),
-            f"+91 {self.digits(5)} {self.digits(5)}", f"+86 1{self.digits(2)} {self.digits(4)} {line}",
-            f"+55 11 9{self.digits(4)}-{line}", f"0041 44 {self.digits(3)} {self.digits(2)} {self.digits(2)}"))
+            f"+91 {self.digits(5)} {self.digits(5)}",
+            f"+86 1{self.digits(2)} {self.digits(4)} {line}", f"+55 11 9{self.digits(4)}-{line}",
+            f"0041 44 {self.digits(3)} {self.digits(2)} {self.digits(2)}"))
 
     def announced_phone(self):
         """One that is known only by the word before it."""
@@ -133,11 +135,13 @@ class Decoys:
         return chance.choice((
             lambda: f"version {'.'.join(digits(1) for _ in range(4))}",
             lambda: f"v{chance.randint(1, 30)}.{chance.randint(0, 20)}.{digits(1)}.{digits(2)}",
-            lambda: f"Chrome/{chance.randint(90, 140)}.0.0.0", lambda: f"10.0.{digits(5)}.{digits(4)}",
+            lambda: f"Chrome/{chance.randint(90, 140)}.0.0.0",
+            lambda: f"10.0.{digits(5)}.{digits(4)}",
             lambda: str(uuid.UUID(int=chance.getrandbits(128), version=4)),
             lambda: f"{chance.getrandbits(128):032x}", lambda: f"{chance.getrandbits(256):064x}",
             lambda: f"{chance.getrandbits(160):040x}"[:chance.choice((7, 12, 40))],
-            lambda: f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}T12:34:56.{digits(3)}+02:00",
+            lambda: f"2024-{chance.randint(1, 12):02}-0{chance.randint(1, 9)}T12:34:56.{digits(3)}Z",
+            lambda: f"2024-11-{chance.randint(10, 28)}T12:34:56+0{chance.randint(0, 9)}:00",
             lambda: f"{chance.randint(1500000000, 1900000000)}",
             lambda: f"{chance.randint(1500000000000, 1900000000000)}",
             lambda: f"order {digits(10)}", lambda: f"order_id={digits(12)}",
@@ -146,16 +150,19 @@ class Decoys:
             lambda: f"0.{digits(16)}", lambda: f"-{digits(2)}.{digits(15)}",
             lambda: " ".join(digits(3) for _ in range(3)) + f" {digits(4)}",
             lambda: f"{digits(4)} {digits(4)} {digits(4)}", lambda: f"x[{digits(1)}::{digits(1)}]",
-            lambda: "std::chrono::seconds", lambda: f"12:{chance.randint(10, 59)}:{chance.randint(10, 59)}",
+            lambda: "std::chrono::seconds",
+            lambda: f"12:{chance.randint(10, 59)}:{chance.randint(10, 59)}",
             lambda: f"icon@{chance.randint(2, 4)}x.png", lambda: "git@github.com:team/project.git",
             lambda: f"lodash@{digits(1)}.{digits(2)}.{digits(1)}", lambda: "@app.route",
             lambda: f"ISBN 978-{digits(1)}-{digits(4)}-{digits(4)}-{digits(1)}",
-            lambda: f"${digits(3)},{digits(3)}.{digits(2)}", lambda: f"{digits(2)}/{digits(2)}/{digits(4)}",
+            lambda: f"${digits(3)},{digits(3)}.{digits(2)}",
+            lambda: f"{digits(2)}/{digits(2)}/{digits(4)}",
             lambda: ":".join(f"{chance.getrandbits(8):02x}" for _ in range(20)),
             lambda: f"called on 2024-{chance.randint(10, 12)}-{chance.randint(10, 28)}",
             lambda: f"DE{digits(20)}", lambda: "sk-toggleable-content-fitted-description",
             lambda: f"token count {digits(6)}", lambda: f"user@host{digits(1)}",
-            lambda: f"SKU-{digits(4)}-{digits(4)}", lambda: f"{digits(3)}-{digits(2)}-{digits(3)}"))()
+            lambda: f"SKU-{digits(4)}-{digits(4)}",
+            lambda: f"{digits(3)}-{digits(2)}-{digits(3)}"))()
 
 
 # {} is the place of a value.
@@ -168,8 +175,8 @@ FRAMES = (
     "INSERT INTO t VALUES (17, '{}');", "[{}] ready", "{}", "  {}\\n", "from {} to the archive",
     "curl -d {} https://example.test/", "last={};", "Client {} disconnected: timeout")
 PHONE_FRAMES = ("phone: {}", '"phone": "{}"', "Tel. {}", "call {} today", "mobile={}", "fax {}",
-                "home_phone,{}", "contact: {}", "Phone number is {}", "<b>Phone:</b> {}".replace("</b> ", " "),
-                "whatsapp: {}", "'mobile': '{}'")
+                "home_phone,{}", "contact: {}", "Phone number is {}", "whatsapp: {}",
+                "'mobile': '{}'")
 SSN_FRAMES = ("SSN {}", "ssn={}", '"ssn": "{}"')
 KEY_FRAMES = ("api_key = '{}'", "Authorization: Bearer {}", '"access_token": "{}"', "password={}")
 
@@ -207,7 +214,8 @@ class Set:
         return self.chance.choice(FRAMES).replace("{{", "{").replace("}}", "}")
 
     def mixed(self):
-        kinds = self.chance.sample(("email", "phone", "ssn", "credit_card", "ip_address", "iban"), 3)
+        kinds = self.chance.sample(("email", "phone", "ssn", "credit_card", "ip_address", "iban"),
+                                   3)
         parts = [(getattr(self.values, kind)(), kind) for kind in kinds]
         parts.insert(self.chance.randint(0, 3), (self.decoys.one(), None))
         words = self.chance.choices(WORDS, k=5)

@@ -14,8 +14,9 @@ _LATIN = "\u00c0-\u027f"
 _LOCAL_OTHER = ".%+'-"
 _LOCAL = ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + _LOCAL_OTHER
           + "".join(map(chr, range(0xC0, 0x280))))
-_SIGN = _re.compile(rf"(?<=[\w.%+'{_LATIN}-])(?:@|%40)(?=(?:[A-Za-z0-9{_LATIN}-]{{1,63}}\.){{1,127}}"
-                    rf"(?:[A-Za-z{_LATIN}]{{2}}|xn--))", _re.ASCII)
+_SIGN = _re.compile(rf"(?<=[\w.%+'{_LATIN}-])(?:@|%40)"
+                    rf"(?=(?:[A-Za-z0-9{_LATIN}-]{{1,63}}\.){{1,127}}(?:[A-Za-z{_LATIN}]{{2}}|xn--))",
+                    _re.ASCII)
 _LABEL = _re.compile(rf"(?!-)[A-Za-z0-9{_LATIN}-]{{1,63}}")
 _TOP_LEVEL = _re.compile(rf"xn--.*|[A-Za-z{_LATIN}]{{2,}}(?=-|\Z)")
 _FILE_ENDINGS = {"png", "jpg", "jpeg", "gif", "svg", "webp", "pdf", "css", "js", "json", "html",
@@ -63,8 +64,8 @@ _IBAN_LENGTHS = {pair[:2]: int(pair[2:]) for pair in (
 
 _KEY = _re.compile(r"(?<![\w-])(?=[\w+/][\w+/=~-]{13})", _re.ASCII)
 _KEY_FORMS = [_re.compile(form, _re.ASCII) for form in (
-    r"(?:AIza[\w-]{35}|gh[pousr]_[\w-]{36}|npm_[\w-]{36}|glpat-[\w-]{20}|[rs]k_(?:live|test)_[\w-]{16}"
-    r"|xox[abeprs]-[\w-]{10}|AKIA[\w-]{16})[\w-]*",
+    r"(?:AIza[\w-]{35}|gh[pousr]_[\w-]{36}|npm_[\w-]{36}|glpat-[\w-]{20}"
+    r"|[rs]k_(?:live|test)_[\w-]{16}|xox[abeprs]-[\w-]{10}|AKIA[\w-]{16})[\w-]*",
     r"(?:ASIA(?=[\w-]{16})|github_pat_(?=[\w-]{22})|hf_(?=[\w-]{30})|pypi-(?=[\w-]{40})"
     r"|sk-(?=[\w-]{20}))(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Z])[\w-]*",
     r"eyJ[\w-]{9,509}\.eyJ[\w.-]*")]
@@ -78,9 +79,9 @@ _PHONE_START = r"(?<![\w.#$+-])"
 _PHONE_END = r"(?:(?=x\d)|(?!\w|-\w|[.:]\d))"
 _TEN = (r"(?:\(\d{3}\)[ .-]?\d{3}[ .-]\d{4}|\d{3}-\d{3}-\d{4}|\d{3}\.\d{3}\.\d{4}|"
         r"[2-9]\d\d [2-9]\d\d-\d{4})")
-_NORTH_AMERICA = _re.compile(rf"{_PHONE_START}(?:\+1\d{{10}}|(?:1[ .-])?{_TEN}|"
-                             rf"\+1[ .-](?:\(\d{{3}}\)[ .-]?|\d{{3}}[ .-])\d{{3}}[ .-]\d{{4}}){_PHONE_END}",
-                             _re.ASCII)
+_NORTH_AMERICA = _re.compile(
+    rf"{_PHONE_START}(?:\+1\d{{10}}|(?:1[ .-])?{_TEN}|"
+    rf"\+1[ .-](?:\(\d{{3}}\)[ .-]?|\d{{3}}[ .-])\d{{3}}[ .-]\d{{4}}){_PHONE_END}", _re.ASCII)
 _INTERNATIONAL = _re.compile(_PHONE_START + r"(?=\+[2-9](?:[ .()/-]{0,3}\d){7}|"
                              r"00\d{1,3}(?!\d)[ .(/-])", _re.ASCII)
 _PHONE_WORDS = ("phone", "telephone", "tel", "mobile", "mob", "cell", "cellphone", "fax", "call",
@@ -98,7 +99,8 @@ _MARK = _re.compile(r"\[(?:EMAIL|PHONE|SSN|CC|IP|IBAN|KEY|MAC)_REDACTED\]")
 
 
 def scrub_emails(text: str, replacement: str = "[EMAIL_REDACTED]") -> str:
-    """The text with every e-mail address replaced, also as it stands in links (ann%40example.com)."""
+    """The text with every e-mail address replaced, also where it stands in links
+    (ann%40example.com)."""
     pieces, done = [], 0
     for sign in _SIGN.finditer(text):
         at = sign.start()
@@ -160,14 +162,15 @@ def scrub_api_keys(text: str, replacement: str = "[KEY_REDACTED]") -> str:
 
 def scrub_all_pii(text: str) -> str:
     """The text without e-mail addresses, account and card numbers, social security numbers, IP
-    addresses and phone numbers. Long forms come first, so that no rule takes a part of another's."""
+    addresses and phone numbers. Long forms come first: no rule takes a part of another's."""
     for scrub in (scrub_emails, scrub_iban, scrub_credit_cards, scrub_ssn, scrub_ip_addresses,
                   scrub_phone_numbers):
         text = scrub(text)
     return text
 
 
-def anonymize_names(text: str, name_map: dict[str, str] | None = None) -> tuple[str, dict[str, str]]:
+def anonymize_names(text: str, name_map: dict[str, str] | None = None
+                    ) -> tuple[str, dict[str, str]]:
     """The text with names (those in name_map, and two capitalised words) replaced by User-A, User-B
     and so on, and the map of what stands for whom."""
     names = dict(name_map or {})
@@ -183,7 +186,8 @@ def anonymize_names(text: str, name_map: dict[str, str] | None = None) -> tuple[
 def create_privacy_report(original: str, scrubbed: str) -> dict[str, int | str]:
     """What scrubbing has done to a text, and whether anything is left that the rules know."""
     mark = "\0"
-    emails = [scrub_emails(text.replace(mark, ""), mark).count(mark) for text in (original, scrubbed)]
+    emails = [scrub_emails(text.replace(mark, ""), mark).count(mark)
+              for text in (original, scrubbed)]
     return {"original_length": len(original), "scrubbed_length": len(scrubbed),
             "emails_removed": emails[0] - emails[1],
             "redaction_count": len(_MARK.findall(scrubbed)),
@@ -245,7 +249,8 @@ def _card_end(text, begin):
         found = shape.match(text, begin)
         if found:
             digits = found.group().replace(" ", "").replace("-", "")
-            if len(digits) in _CARD_LENGTHS.get(int(digits[:4]), ()) and ("-" in found.group() or _luhn(digits)):
+            known = len(digits) in _CARD_LENGTHS.get(int(digits[:4]), ())
+            if known and ("-" in found.group() or _luhn(digits)):
                 return found.end()
     return 0
 
