@@ -166,7 +166,7 @@ def of(result):
     """All of them, the most important one last, where it is seen on a terminal."""
     return [machine(result), memory(result), guest(result), tools_list(result),
             download(result), privacy(result), sessions(result),
-            hellos("governance", result["governance"]), crowd(result), bubblewrap(result), load(result),
-            burst(result),
+            hellos("governance", result["governance"]), crowd(result), bubblewrap(result),
+            load(result), burst(result),
             hellos("paced", result["paced"]), steps(result),
             hellos("latency", result["latency"]), compared(result)]

@@ -140,7 +140,7 @@ class Decoys:
             lambda: str(uuid.UUID(int=chance.getrandbits(128), version=4)),
             lambda: f"{chance.getrandbits(128):032x}", lambda: f"{chance.getrandbits(256):064x}",
             lambda: f"{chance.getrandbits(160):040x}"[:chance.choice((7, 12, 40))],
-            lambda: f"2024-{chance.randint(1, 12):02}-0{chance.randint(1, 9)}T12:34:56.{digits(3)}Z",
+            lambda: f"2024-{chance.randint(10, 12)}-0{chance.randint(1, 9)}T12:34:56.{digits(3)}Z",
             lambda: f"2024-11-{chance.randint(10, 28)}T12:34:56+0{chance.randint(0, 9)}:00",
             lambda: f"{chance.randint(1500000000, 1900000000)}",
             lambda: f"{chance.randint(1500000000000, 1900000000000)}",

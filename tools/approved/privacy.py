@@ -15,8 +15,8 @@ _LOCAL_OTHER = ".%+'-"
 _LOCAL = ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + _LOCAL_OTHER
           + "".join(map(chr, range(0xC0, 0x280))))
 _SIGN = _re.compile(rf"(?<=[\w.%+'{_LATIN}-])(?:@|%40)"
-                    rf"(?=(?:[A-Za-z0-9{_LATIN}-]{{1,63}}\.){{1,127}}(?:[A-Za-z{_LATIN}]{{2}}|xn--))",
-                    _re.ASCII)
+                    rf"(?=(?:[A-Za-z0-9{_LATIN}-]{{1,63}}\.){{1,127}}"
+                    rf"(?:[A-Za-z{_LATIN}]{{2}}|xn--))", _re.ASCII)
 _LABEL = _re.compile(rf"(?!-)[A-Za-z0-9{_LATIN}-]{{1,63}}")
 _TOP_LEVEL = _re.compile(rf"xn--.*|[A-Za-z{_LATIN}]{{2,}}(?=-|\Z)")
 _FILE_ENDINGS = {"png", "jpg", "jpeg", "gif", "svg", "webp", "pdf", "css", "js", "json", "html",
