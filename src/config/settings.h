@@ -215,6 +215,12 @@ struct AlertSettings {
     bool operator==(const AlertSettings&) const = default;
 };
 
+struct PrivacySettings {
+    std::vector<std::string> mask{};  // types of personal data; empty: nothing is masked
+
+    bool operator==(const PrivacySettings&) const = default;
+};
+
 struct LogSettings {
     LogLevel level = LogLevel::Info;
     std::string path{};  // empty: standard error
@@ -238,6 +244,7 @@ struct Settings {
     RunnerSettings runners{};
     AuditSettings audit{};
     AlertSettings alerts{};
+    PrivacySettings privacy{};
     LogSettings log{};
 
     bool operator==(const Settings&) const = default;

@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "crypto/digest.h"
+#include "engine/masking.h"
 #include "jar/step.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
@@ -98,6 +99,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
         conversations_->sign_with(options_.url_signer);
+        conversations_->mask(masked_types(options_.privacy));
     }
     if (options_.state != nullptr) {
         state_.emplace(executor, *options_.state);
@@ -244,6 +246,8 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
     BJ_CO_TRY(decision.plan,
               policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
                              std::move(request)));
+    decision.plan.privacy = join(std::move(decision.plan.privacy), options_.privacy);
+    BJ_CO_TRY_VOID(privacy::parse_types(decision.plan.privacy.mask));
     co_return decision;
 }
 
@@ -461,6 +465,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         io.keep_in(options_.outputs.store->record({execution_id, plan->request.principal},
                                                   plan->limits.output_file));
     }
+    const privacy::TypeSet masked = masked_types(plan->privacy);
+    if (masked.any()) {
+        io.mask(masked);
+    }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
@@ -494,6 +502,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         {.text = io.report(), .mark = manifest->has_launcher() ? std::string_view() : mark},
         result);
     outcome::judge(exit, plan->limits, result);
+    if (masked.any()) {
+        result.masked = io.masked();
+        mask_result(masked, result);
+    }
     if (stay) {
         report_files(*stay, end->files, result);
     }

@@ -57,6 +57,7 @@ class Engine final : public Executor {
         execution::PrincipalLimits allowance{};  // of each that has none of its own
         std::vector<Overseer*> overseers{};      // each outlives the engine
         config::AuditCode recorded_code = config::AuditCode::Digest;
+        execution::PrivacyRules privacy{};  // of every run, besides those of its plan
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
     };

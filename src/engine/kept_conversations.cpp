@@ -9,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/readiness.h"
+#include "engine/masking.h"
 
 namespace belljar::engine {
 namespace {
@@ -210,10 +211,24 @@ Task<Result<FileView>> KeptConversations::find_file(FileName name, execution::Di
 }
 
 Task<Result<FilePart>> KeptConversations::read_file(FileName name, ByteRange range) {
+    range.length = std::min(range.length, kMostRead);
     Result<FilePart> part = co_await threads_.run([this, range, name = std::move(name)] {
-        return store_.read(name, range.offset, std::min(range.length, kMostRead));
+        return masked_.none() ? store_.read(name, range.offset, range.length)
+                              : read_masked(name, range);
     });
     co_return part;
+}
+
+// With what is around it, which says whether something in it is masked.
+Result<FilePart> KeptConversations::read_masked(const FileName& name, ByteRange range) const {
+    const std::uint64_t skipped = std::min(range.offset, kAroundPart);
+    BJ_TRY(FilePart part,
+           store_.read(name, range.offset - skipped, skipped + range.length + kAroundPart));
+    mask_part(masked_, part);
+    part.content.erase(0, std::min<std::uint64_t>(skipped, part.content.size()));
+    part.content.resize(std::min<std::uint64_t>(range.length, part.content.size()));
+    part.offset = range.offset;
+    return part;
 }
 
 Task<Result<FileView>> KeptConversations::write_file(FileName name, std::string content) {

@@ -17,6 +17,7 @@
 #include "engine/file_threads.h"
 #include "engine/file_transfer.h"
 #include "execution/result.h"
+#include "privacy/types.h"
 #include "storage/conversation_store.h"
 #include "storage/signed_url.h"
 
@@ -84,6 +85,8 @@ class KeptConversations final : public Conversations {
     [[nodiscard]] std::string url_of(const execution::FileName& name) const override;
     // It outlives this; nothing: files have no addresses.
     void sign_with(const storage::UrlSigner* signer) { signer_ = signer; }
+    // What read_file() gives is masked from now on.
+    void mask(privacy::TypeSet types) { masked_ = types; }
     Task<Result<MadeConversation>> create_conversation(std::string principal,
                                                        std::string conversation_id) override;
     Task<Result<execution::ConversationView>> find_conversation(
@@ -126,9 +129,12 @@ class KeptConversations final : public Conversations {
     void leave(const Key& key);
     Task<Result<void>> take_turn(StayPtr stay, TimePoint deadline, CancellationPtr cancellation);
     void tell(const execution::FileChange& change);
+    [[nodiscard]] Result<execution::FilePart> read_masked(const execution::FileName& name,
+                                                          ByteRange range) const;
 
     asio::any_io_executor executor_;
     const storage::ConversationStore& store_;
+    privacy::TypeSet masked_;
     const storage::UrlSigner* signer_ = nullptr;
     const Log& log_;
     std::map<Key, Lane> lanes_;

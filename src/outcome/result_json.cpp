@@ -84,6 +84,14 @@ json::object to_json(const Timing& timing) {
     return object;
 }
 
+json::object to_json(const execution::MaskCounts& counts) {
+    json::object object;
+    for (const auto& [type, count] : counts) {
+        object[type] = count;
+    }
+    return object;
+}
+
 template <typename T>
 json::array list(const std::vector<T>& items) {
     json::array array;
@@ -172,6 +180,9 @@ json::object to_json(const RunResult& result) {
     object["denials"] = list(result.denials);
     if (!result.capped.empty()) {
         object["capped"] = to_json(result.capped);
+    }
+    if (!result.masked.empty()) {
+        object["masked"] = to_json(result.masked);
     }
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);

@@ -118,6 +118,11 @@ constexpr std::string_view kResult = R"({
         "required": ["asked", "given"]
       }
     },
+    "masked": {
+      "type": "object",
+      "description": "How many values of each type of personal data were masked.",
+      "additionalProperties": {"type": "integer"}
+    },
     "usage": {
       "type": "object",
       "properties": {
