@@ -228,6 +228,7 @@ Trail::Figures Trail::figures() const {
             figures.signed_at = WallTime(std::chrono::seconds(head.signed_at));
         }
         figures.file = head.file;
+        figures.key = writer_->keys().id();
     }
     return figures;
 }

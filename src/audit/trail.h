@@ -73,6 +73,7 @@ class Trail {
         std::uint64_t signed_seq = 0;
         std::optional<WallTime> signed_at{};
         std::uint64_t file = 0;
+        std::string key{};  // its id
     };
     [[nodiscard]] Figures figures() const;
 
