@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "admin_command.h"
+#include "audit_command.h"
 #include "base/fd.h"
 #include "commands.h"
 #include "config/load.h"
@@ -40,6 +41,7 @@ struct CommandLine {
     AttackOptions attack;
     TokenOptions token;
     belljar::apps::AdminOptions admin;
+    belljar::apps::AuditOptions audit;
     ConversationOptions conversations;
     bool token_from_input = false;
     bool conformance = false;
@@ -297,6 +299,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("admin")) {
         return belljar::apps::administer(app, *loaded, line.admin);
     }
+    if (app.got_subcommand("audit")) {
+        return belljar::apps::examine_trail(app, *loaded, line.audit);
+    }
     if (app.got_subcommand("conversations")) {
         return manage_conversations(app, *loaded, line);
     }
@@ -339,6 +344,7 @@ int main(int argument_count, char** arguments) {
     add_token(app, line);
     belljar::apps::add_admin(app, line.admin, line.data_directory);
     add_conversations(app, line);
+    belljar::apps::add_audit(app, line.audit, line.data_directory);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

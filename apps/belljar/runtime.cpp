@@ -196,6 +196,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits, settings.storage),
+                                  .recorded_code = settings.audit.code,
                                   .privacy = {.mask = settings.privacy.mask},
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},

@@ -10,6 +10,7 @@
 #include "access/token_store.h"
 #include "administration.h"
 #include "api/routes.h"
+#include "audit_place.h"
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
@@ -178,8 +179,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
-                                                              "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 4> kUnusedSections{"files.workspace_path", "tools.",
+                                                              "policy.", "packages."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -220,6 +221,8 @@ struct Kept {
     std::unique_ptr<storage::ConversationStore> conversations;
     std::unique_ptr<storage::UrlSigner> signer;
     std::unique_ptr<ServerState> state;
+    std::unique_ptr<audit::Trail> trail;         // nullptr: there is none
+    std::unique_ptr<engine::Recorder> recorder;  // of the trail
 
     static Result<Kept> open(const config::Settings& settings) {
         BJ_TRY(storage::DataDirectory directory,
@@ -235,9 +238,12 @@ struct Kept {
                storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
         BJ_TRY(std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
         BJ_TRY(std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
+        BJ_TRY(std::unique_ptr<audit::Trail> trail, prepare_trail(settings, TrailUser::Server));
+        auto recorder = trail ? std::make_unique<engine::Recorder>(*trail) : nullptr;
         return Kept{std::move(directory), std::move(outputs),      std::move(sessions),
                     std::move(spool),     std::move(token_folder), std::move(conversations),
-                    std::move(signer),    std::move(state)};
+                    std::move(signer),    std::move(state),        std::move(trail),
+                    std::move(recorder)};
     }
 
     // To the account that the server runs as.
@@ -247,7 +253,19 @@ struct Kept {
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        if (trail) {
+            BJ_TRY_VOID(trail->give_to(account.user, account.group));
+        }
         return state->database()->give_to(account.user, account.group);
+    }
+
+    // After privileges were dropped.
+    [[nodiscard]] Result<void> begin_trail(engine::Engine& engine) const {
+        if (trail) {
+            BJ_TRY_VOID(trail->start());
+            engine.add_overseer(*recorder);
+        }
+        return {};
     }
 };
 
@@ -290,6 +308,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY_VOID(runtime->drop_privileges());
     const ServerState::Use in_use(*kept.state);  // ends before the runtime does
     BJ_TRY_VOID(kept.state->start(runtime->engine()));
+    BJ_TRY_VOID(kept.begin_trail(runtime->engine()));
     const std::string url = base_url(settings, listeners);
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,
@@ -301,6 +320,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                    .allowed_hosts = allowed_hosts(settings)}));
     runtime->engine().ask(*authorization);
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
+    administration.record_with(kept.recorder.get(), kept.trail.get());
     Service service(*runtime, settings, fixtures,
                     {std::move(gate), *kept.outputs, administration.watch(), kept.spool});
     administration.attach(service.http, service.routes, *kept.conversations);

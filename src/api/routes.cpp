@@ -25,7 +25,7 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
                const storage::OutputStore* outputs, engine::RunFeed* feed,
                const access::RequestCounters* requests)
     : repeats_(executor.state()) {
-    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests));
+    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests, more_figures_));
     add(std::make_unique<DocsRoutes>());
     add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
@@ -41,6 +41,10 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
 void Routes::add(std::unique_ptr<RouteGroup> group) {
     group->add_to(table_);
     groups_.push_back(std::move(group));
+}
+
+void Routes::add_figures(std::function<std::string()> figures) {
+    more_figures_.push_back(std::move(figures));
 }
 
 bool Routes::is_public(const HttpRequest& request) const {

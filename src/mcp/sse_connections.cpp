@@ -52,7 +52,9 @@ Task<HttpResponse> SseConnections::open(HttpRequest request, engine::Cancellatio
         Open{.principal = request.principal,
              .connection = std::make_unique<Connection>(
                  dispatcher_, changes_,
-                 Connection::Caller{.principal = request.principal, .rights = request.rights}),
+                 Connection::Caller{.principal = request.principal,
+                                    .rights = request.rights,
+                                    .origin = access::origin_of(request)}),
              .stream = request.stream,
              .hung_up = cancellation});
     open->connection->on_notification([stream = open->stream](std::string message) {

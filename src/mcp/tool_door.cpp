@@ -146,17 +146,20 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
         arguments != nullptr && arguments->is_object() ? arguments->get_object() : json::object{};
     if (tool == "execute_code") {
         HttpResponse response = co_await execute_code(
-            std::move(given), std::move(request.principal), std::move(cancellation));
+            std::move(given), std::move(request), std::move(cancellation));
         co_return response;
     }
     RpcResult<ToolOutcome> outcome = co_await toolbox_.call(
-        {.name = tool, .arguments = std::move(given), .principal = std::move(request.principal)},
+        {.name = tool,
+         .arguments = std::move(given),
+         .principal = std::move(request.principal),
+         .origin = access::origin_of(request)},
         std::move(cancellation));
     co_return outcome ? view_of(tool, *outcome) : fault(500, outcome.error().message);
 }
 
 // In the words of this dialect, which are not those of our own tool of that name.
-Task<HttpResponse> ToolDoor::execute_code(json::object arguments, std::string principal,
+Task<HttpResponse> ToolDoor::execute_code(json::object arguments, HttpRequest request,
                                           engine::CancellationPtr cancellation) {
     if (text_of(arguments, "code").empty()) {
         co_return accept("execute_code", pretty(json::object{{"success", false},
@@ -169,7 +172,8 @@ Task<HttpResponse> ToolDoor::execute_code(json::object arguments, std::string pr
     if (!run) {
         co_return fault(400, run.error().message);
     }
-    run->principal = std::move(principal);
+    access::set_origin(*run, request);
+    run->tool = "execute_code";
     run->timeout = run->timeout.value_or(std::chrono::seconds(kUsualSeconds));
     const Result<RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
@@ -194,7 +198,8 @@ Task<HttpResponse> ToolDoor::install_package(HttpRequest request,
     RpcResult<ToolOutcome> outcome =
         co_await toolbox_.call({.name = "pip_install",
                                 .arguments = std::move(*wanted),
-                                .principal = std::move(request.principal)},
+                                .principal = std::move(request.principal),
+                                .origin = access::origin_of(request)},
                                std::move(cancellation));
     if (!outcome) {
         co_return access::make_refusal(500, outcome.error().message);

@@ -28,7 +28,7 @@ class ToolDoor {
                                                engine::CancellationPtr cancellation);
 
    private:
-    Task<access::HttpResponse> execute_code(json::object arguments, std::string principal,
+    Task<access::HttpResponse> execute_code(json::object arguments, access::HttpRequest request,
                                             engine::CancellationPtr cancellation);
 
     engine::Executor& executor_;

@@ -40,6 +40,7 @@ Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
                   .arguments = std::move(request.arguments),
                   .principal = std::move(request.asker.principal),
                   .trace = std::move(request.asker.trace),
+                  .origin = std::move(request.asker.origin),
                   .wishes = std::move(request.asker.wishes),
                   .notify = std::move(request.asker.notify)};
     RpcResult<ToolOutcome> outcome =
