@@ -9,6 +9,7 @@
 #include "access/gate.h"
 #include "access/token_store.h"
 #include "administration.h"
+#include "alerting.h"
 #include "api/routes.h"
 #include "authorization.h"
 #include "commands.h"
@@ -301,17 +302,26 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                    .allowed_hosts = allowed_hosts(settings)}));
     runtime->engine().ask(*authorization);
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
+    BJ_TRY(const std::unique_ptr<Alerting> alerting,
+           Alerting::create(settings.alerts, *runtime, kept.directory.fd()));
+    transport::HttpRouter::Watch watch = administration.watch();
+    watch.on_stranger = [&](const std::string& address) { alerting->on_stranger(address); };
     Service service(*runtime, settings, fixtures,
-                    {std::move(gate), *kept.outputs, administration.watch(), kept.spool});
+                    {std::move(gate), *kept.outputs, std::move(watch), kept.spool});
     administration.attach(service.http, service.routes, *kept.conversations);
+    alerting->add_to(service.routes);
     add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
     return runtime->run(
         serve_until_stopped(runtime.get(), &service, authorization.get(), &operations,
-                            [&] { greet(url, token, runtime->isolation()); }),
+                            [&] {
+                                greet(url, token, runtime->isolation());
+                                alerting->begin();
+                            }),
         [&] {
             operations.stop();
+            alerting->stop();
             service.http.drain();
         });
 }

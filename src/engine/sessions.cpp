@@ -373,6 +373,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                                               : judge_lost(host, place, limits, &result));
     host->stay.reset();
     BJ_CO_TRY_VOID(exit);
+    result.network_attempts = exit->network;
     if (stay) {
         co_await take_files(host, stay, &result);
     }

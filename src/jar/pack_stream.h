@@ -22,7 +22,10 @@ enum class PackKind : std::uint32_t {
     Left,  // words: something that is not kept, with a reason
     End,   // of the stream
     Take,  // an order: send what has changed
+    Read,  // path: a file of the server's that was read, or may have been
+    ReadsSeen,  // no file was read that is not told of as read, changed or gone
 };
+inline constexpr PackKind kLastPackKind = PackKind::ReadsSeen;
 
 // Why something in a workspace is not kept.
 enum class LeftReason : std::uint32_t {

@@ -20,7 +20,9 @@ enum class JarEvent : std::uint32_t {
     GuestExited,
     Denied,      // the kernel refused a call of the guest, for the first time of its kind
     NobodyLeft,  // under the guest's filter: it has ended, or is about to
+    UsesNetwork,  // its first internet socket; carries the kernel's counters of the jar's network
 };
+inline constexpr JarEvent kLastJarEvent = JarEvent::UsesNetwork;
 
 struct JarReport {
     JarEvent event;

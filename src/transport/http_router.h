@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "access/gate.h"
@@ -23,12 +24,14 @@ class HttpRouter {
         access::RateLimiter* limiter = nullptr;
         access::RequestCounters* counters = nullptr;
         const Log* log = nullptr;
+        // Told the address of each that shows a token which is not valid.
+        std::function<void(const std::string&)> on_stranger{};
     };
 
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes)
         : HttpRouter(std::move(gate), mcp, routes, Watch{}) {}
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes, Watch watch)
-        : gate_(std::move(gate)), mcp_(mcp), routes_(routes), watch_(watch) {}
+        : gate_(std::move(gate)), mcp_(mcp), routes_(routes), watch_(std::move(watch)) {}
 
     // The gate and the limits alone: the refusal, or nothing. Once for each request. Needs no body,
     // so neither who is unknown nor who asks too much can make us read one.

@@ -15,7 +15,7 @@ LAYERS = [
     ["mcp", "api"],
     ["access"],
     ["engine", "keeper"],
-    ["policy", "isolation", "host", "runner", "storage", "outcome", "audit"],
+    ["policy", "isolation", "host", "runner", "storage", "outcome", "audit", "alerts"],
     ["jar", "cgroup"],
     ["execution", "config", "crypto"],
     ["base"],
