@@ -91,11 +91,13 @@ Result<void> write_holds(const Fd& directory, const std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<Alerting>> Alerting::create(const config::AlertSettings& settings,
-                                                   Runtime& runtime, const Fd& data_directory) {
+                                                   Runtime& runtime, const Fd& data_directory,
+                                                   const storage::ConversationStore& store) {
     BJ_TRY(alerts::Rules rules, read_rules(settings.rules));
     BJ_TRY(alerts::Holds holds, read_holds(data_directory));
     std::unique_ptr<Alerting> alerting(
-        new Alerting(settings, runtime, data_directory, std::move(rules), std::move(holds)));
+        new Alerting(settings, runtime, {.data_directory = data_directory, .store = store},
+                     std::move(rules), std::move(holds)));
     if (!settings.webhook.empty()) {
         BJ_TRY(alerting->webhook_,
                transport::WebhookSender::create(
@@ -108,12 +110,13 @@ Result<std::unique_ptr<Alerting>> Alerting::create(const config::AlertSettings& 
     return alerting;
 }
 
-Alerting::Alerting(const config::AlertSettings& settings, Runtime& runtime,
-                   const Fd& data_directory, alerts::Rules rules, alerts::Holds holds)
+Alerting::Alerting(const config::AlertSettings& settings, Runtime& runtime, Places places,
+                   alerts::Rules rules, alerts::Holds holds)
     : settings_(settings),
       runtime_(runtime),
-      data_directory_(data_directory),
+      data_directory_(places.data_directory),
       alarm_(std::move(rules), std::move(holds), runtime.log()),
+      evidence_(runtime.io().get_executor(), places.store, runtime.log()),
       look_(runtime.io()) {}
 
 engine::Alarm::Hands Alerting::hands() {
@@ -165,7 +168,7 @@ void Alerting::keep(const std::string& text) const {
 }
 
 void Alerting::add_to(api::Routes& routes) {
-    api::AlertRoutes::Sources sources{.alarm = &alarm_};
+    api::AlertRoutes::Sources sources{.alarm = &alarm_, .evidence = &evidence_};
     if (webhook_) {
         sources.webhook = [this] {
             const transport::WebhookSender::Figures figures = webhook_->figures();

@@ -9,6 +9,7 @@
 #include "config/settings.h"
 #include "engine/alarm.h"
 #include "runtime.h"
+#include "storage/conversation_store.h"
 #include "transport/webhook_sender.h"
 
 namespace belljar::apps {
@@ -19,7 +20,8 @@ class Alerting {
    public:
     // After privileges are dropped. Refuses rules that cannot be read.
     static Result<std::unique_ptr<Alerting>> create(const config::AlertSettings& settings,
-                                                    Runtime& runtime, const Fd& data_directory);
+                                                    Runtime& runtime, const Fd& data_directory,
+                                                    const storage::ConversationStore& store);
 
     [[nodiscard]] engine::Alarm& alarm() { return alarm_; }
     void add_to(api::Routes& routes);
@@ -39,7 +41,13 @@ class Alerting {
         bool operator==(const Sight&) const = default;
     };
 
-    Alerting(const config::AlertSettings& settings, Runtime& runtime, const Fd& data_directory,
+    // What is on the disk.
+    struct Places {
+        const Fd& data_directory;
+        const storage::ConversationStore& store;
+    };
+
+    Alerting(const config::AlertSettings& settings, Runtime& runtime, Places places,
              alerts::Rules rules, alerts::Holds holds);
     [[nodiscard]] engine::Alarm::Hands hands();
     Task<void> end_sessions(std::string principal, std::string conversation_id);
@@ -51,6 +59,7 @@ class Alerting {
     Runtime& runtime_;
     const Fd& data_directory_;
     engine::Alarm alarm_;
+    engine::KeptConversations evidence_;  // without a guard
     std::unique_ptr<transport::WebhookSender> webhook_;
     asio::steady_timer look_;
     Sight seen_;

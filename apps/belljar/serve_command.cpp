@@ -303,7 +303,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     runtime->engine().ask(*authorization);
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
     BJ_TRY(const std::unique_ptr<Alerting> alerting,
-           Alerting::create(settings.alerts, *runtime, kept.directory.fd()));
+           Alerting::create(settings.alerts, *runtime, kept.directory.fd(), *kept.conversations));
     transport::HttpRouter::Watch watch = administration.watch();
     watch.on_stranger = [&](const std::string& address) { alerting->on_stranger(address); };
     Service service(*runtime, settings, fixtures,

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ranges>
 
+#include "api/file_answers.h"
 #include "api/json_body.h"
 #include "api/operation_parts.h"
 #include "api/query.h"
@@ -177,6 +178,7 @@ void AlertRoutes::add_to(OperationTable& table) {
     add_alerts(table);
     add_blocks(table);
     add_quarantines(table);
+    add_evidence(table);
 }
 
 void AlertRoutes::add_alerts(OperationTable& table) {
@@ -256,7 +258,7 @@ void AlertRoutes::add_quarantines(OperationTable& table) {
                               "Lets nobody use a conversation");
     set.description =
         "Its runs and files are refused to its owner, its sessions end, and it is not cleaned up. "
-        "What is in it stays for whoever looks into the matter on the server itself.";
+        "Administrators can read what is in it.";
     set.bodies = {{.schema = reference("QuarantineOrder")}};
     set.answers = {answer_in("Quarantines", "All of them.", 201)};
     set.handler = [this](Call call) { return quarantine(std::move(call)); };
@@ -268,6 +270,25 @@ void AlertRoutes::add_quarantines(OperationTable& table) {
     lift.answers = {{.status = 204, .description = "It can be used."}};
     lift.handler = [this](Call call) { return lift_quarantine(std::move(call)); };
     table.add(std::move(lift));
+}
+
+void AlertRoutes::add_evidence(OperationTable& table) {
+    constexpr std::string_view kPath = "/v1/admin/quarantines/{principal}/{conversation_id}/files";
+    table.add_schema("QuarantinedFiles",
+                     object_schema({{"files", json::object{{"type", "array"}}}}, {"files"}));
+    Operation list = operation("listQuarantinedFiles", "GET", kPath,
+                               "Files of a conversation in quarantine");
+    list.rights = {Right::Admin};
+    list.answers = {answer_in("QuarantinedFiles", "Sorted by path.")};
+    list.handler = [this](Call call) { return list_evidence(std::move(call)); };
+    table.add(std::move(list));
+    Operation get = operation("getQuarantinedFile", "GET", std::string(kPath) + "/{path...}",
+                              "A file of a conversation in quarantine");
+    get.rights = {Right::Admin};
+    get.answers = {{.description = "Its content.",
+                    .content = {{.media_type = "application/octet-stream"}}}};
+    get.handler = [this](Call call) { return send_evidence(std::move(call)); };
+    table.add(std::move(get));
 }
 
 Task<HttpResponse> AlertRoutes::list_alerts(Call call) {
@@ -366,6 +387,44 @@ Task<HttpResponse> AlertRoutes::lift_quarantine(Call call) {
          .conversation_id = call.path_value("conversation_id")},
         call.request.principal);
     co_return lifted ? HttpResponse{.status = 204} : refuse(lifted.error());
+}
+
+Result<execution::FileName> AlertRoutes::find_quarantined(const Call& call) const {
+    execution::FileName name{.principal = principal_of(call.path_value("principal")),
+                             .conversation_id = call.path_value("conversation_id")};
+    if (sources_.evidence == nullptr ||
+        !sources_.alarm->holds().is_quarantined(name.principal, name.conversation_id)) {
+        return fail(ErrorCode::NotFound, "this conversation is not quarantined");
+    }
+    return name;
+}
+
+Task<HttpResponse> AlertRoutes::list_evidence(Call call) {
+    const Result<execution::FileName> name = find_quarantined(call);
+    if (!name) {
+        co_return refuse(name.error());
+    }
+    const Result<std::vector<execution::FileView>> files =
+        co_await sources_.evidence->list_files(*name);
+    if (!files) {
+        co_return refuse(files.error());
+    }
+    json::array list;
+    for (const execution::FileView& file : *files) {
+        list.push_back(file_json(file));
+    }
+    co_return HttpResponse{.body = to_text(json::object{{"files", std::move(list)}})};
+}
+
+Task<HttpResponse> AlertRoutes::send_evidence(Call call) {
+    Result<execution::FileName> name = find_quarantined(call);
+    if (!name) {
+        co_return refuse(name.error());
+    }
+    name->path = call.path_value("path");
+    HttpResponse answer =
+        co_await send_file(sources_.evidence, std::move(call.request), std::move(*name));
+    co_return answer;
 }
 
 }  // namespace belljar::api

@@ -14,6 +14,8 @@ class AlertRoutes final : public RouteGroup {
     struct Sources {
         engine::Alarm* alarm = nullptr;           // outlives this
         std::function<json::object()> webhook{};  // its figures; none: there is no webhook
+        // Of everybody, also those in quarantine; outlives this. None: there are none.
+        engine::Conversations* evidence = nullptr;
     };
 
     explicit AlertRoutes(Sources sources) : sources_(std::move(sources)) {}
@@ -24,6 +26,7 @@ class AlertRoutes final : public RouteGroup {
     void add_alerts(OperationTable& table);
     void add_blocks(OperationTable& table);
     void add_quarantines(OperationTable& table);
+    void add_evidence(OperationTable& table);
 
     Task<access::HttpResponse> list_alerts(Call call);
     Task<access::HttpResponse> list_blocks();
@@ -32,6 +35,10 @@ class AlertRoutes final : public RouteGroup {
     Task<access::HttpResponse> list_quarantines();
     Task<access::HttpResponse> quarantine(Call call);
     Task<access::HttpResponse> lift_quarantine(Call call);
+    Task<access::HttpResponse> list_evidence(Call call);
+    Task<access::HttpResponse> send_evidence(Call call);
+    // NotFound unless it is one in quarantine.
+    [[nodiscard]] Result<execution::FileName> find_quarantined(const Call& call) const;
 
     Sources sources_;
 };

@@ -14,15 +14,11 @@ namespace {
 
 constexpr Bytes kLargestAnswer = kibibytes(64);
 
-bool is_this_machine(const std::string& host) {
-    return host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
-
-std::string target_of(const std::string& url) {
-    const std::size_t begin = url.find("://");
-    const std::size_t path = url.find_first_of("/?", begin + 3);
-    const std::string target = path == std::string::npos ? "" : url.substr(path);
-    return target.starts_with('/') ? target : "/" + target;
+ServerAddress server_of(const KeyAddress& address) {
+    return {.kind = address.scheme == KeyAddress::Scheme::Https ? ServerAddress::Kind::Https
+                                                                : ServerAddress::Kind::Http,
+            .host = address.host,
+            .port = address.port};
 }
 
 }  // namespace
@@ -32,26 +28,24 @@ Result<std::unique_ptr<WebhookSender>> WebhookSender::create(asio::any_io_execut
     const auto refuse = [](std::string_view reason) {
         return fail(ErrorCode::InvalidArgument, fmt::format("alerts.webhook: {}", reason));
     };
-    Result<ServerAddress> address = ServerAddress::parse(options.url);
-    if (!address || address->kind == ServerAddress::Kind::UnixSocket) {
-        return refuse("is no address such as https://example.org/alerts");
-    }
-    if (address->kind == ServerAddress::Kind::Http && !is_this_machine(address->host)) {
-        return refuse("http is for this machine only; use https");
+    Result<KeyAddress> address = KeyAddress::parse(options.url);
+    if (!address) {
+        return refuse("must be an address such as https://example.org/alerts; http is for this "
+                      "machine only");
     }
     if (options.secret.empty()) {
         return refuse("needs alerts.webhook_secret, the key that signs what is posted");
     }
     return std::unique_ptr<WebhookSender>(new WebhookSender(
-        std::move(executor), std::move(options), std::move(*address), log));
+        std::move(executor), std::move(options), *address, log));
 }
 
 WebhookSender::WebhookSender(asio::any_io_executor executor, Options options,
-                             ServerAddress address, const Log& log)
+                             const KeyAddress& address, const Log& log)
     : executor_(std::move(executor)),
       options_(std::move(options)),
-      address_(std::move(address)),
-      target_(target_of(options_.url)),
+      address_(server_of(address)),
+      target_(address.target),
       log_(log),
       timer_(executor_) {}
 

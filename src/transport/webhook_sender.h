@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "transport/http_client.h"
+#include "transport/key_fetcher.h"
 
 namespace belljar::transport {
 
@@ -48,7 +50,7 @@ class WebhookSender {
     void stop();
 
    private:
-    WebhookSender(asio::any_io_executor executor, Options options, ServerAddress address,
+    WebhookSender(asio::any_io_executor executor, Options options, const KeyAddress& address,
                   const Log& log);
     [[nodiscard]] ClientRequest request_for(const std::string& body) const;
     Task<bool> deliver(std::string body);
