@@ -111,10 +111,9 @@ std::string principal_of(const AdminOptions& options) {
 
 Result<std::string> block_body(const AdminOptions& options) {
     BJ_TRY(const Duration time, config::parse_duration(options.time));
-    return to_text(
-        json::object{{"principal", principal_of(options)},
-                     {"seconds", std::chrono::ceil<std::chrono::seconds>(time).count()},
-                     {"reason", options.reason}});
+    return to_text(json::object{{"principal", principal_of(options)},
+                                {"seconds", std::chrono::ceil<std::chrono::seconds>(time).count()},
+                                {"reason", options.reason}});
 }
 
 std::string quarantine_body(const AdminOptions& options) {
@@ -130,16 +129,15 @@ Result<ClientRequest> hold_for(const std::string& deed, const AdminOptions& opti
             .method = "POST", .target = "/v1/admin/blocks", .body = std::move(body)};
     }
     if (deed == "quarantine") {
-        return ClientRequest{.method = "POST",
-                             .target = "/v1/admin/quarantines",
-                             .body = quarantine_body(options)};
+        return ClientRequest{
+            .method = "POST", .target = "/v1/admin/quarantines", .body = quarantine_body(options)};
     }
     if (deed == "unblock") {
         return ClientRequest{.method = "DELETE", .target = path_of("blocks", options.id)};
     }
-    return ClientRequest{.method = "DELETE",
-                         .target = path_of("quarantines", options.id) + "/" +
-                                   percent_encoded(options.conversation)};
+    return ClientRequest{
+        .method = "DELETE",
+        .target = path_of("quarantines", options.id) + "/" + percent_encoded(options.conversation)};
 }
 
 Result<ClientRequest> change_for(const std::string& deed, const AdminOptions& options) {

@@ -125,20 +125,18 @@ engine::Alarm::Hands Alerting::hands() {
     return {
         .end_all =
             [&](std::string principal) {
-                tasks.spawn("end everything of a principal", engine.end_all_of(std::move(principal)));
+                tasks.spawn("end everything of a principal",
+                            engine.end_all_of(std::move(principal)));
             },
-        .end_run =
-            [&](std::string id) { tasks.spawn("end a run", engine.end_run(std::move(id))); },
+        .end_run = [&](std::string id) { tasks.spawn("end a run", engine.end_run(std::move(id))); },
         .end_sessions =
             [this, &tasks](std::string principal, std::string conversation) {
                 tasks.spawn("end sessions of a conversation",
                             end_sessions(std::move(principal), std::move(conversation)));
             },
         .notice = [&](const execution::SecurityEvent& event) { engine.notice(event); },
-        .show =
-            [&](const std::optional<std::string>& principal, std::string data) {
-                engine.feed().alert(principal, std::move(data));
-            },
+        .show = [&](const std::optional<std::string>& principal,
+                    std::string data) { engine.feed().alert(principal, std::move(data)); },
         .post =
             [this](std::string body) {
                 if (webhook_) {
@@ -199,13 +197,16 @@ void Alerting::stop() {
     }
 }
 
-void Alerting::on_stranger(const std::string& address) {
-    alarm_.notice({.kind = "access",
-                   .name = "token",
-                   .severity = execution::Severity::Low,
-                   .time = std::chrono::system_clock::now(),
-                   .text = "somebody shows tokens that are not valid",
-                   .details = {{"address", address}}});
+transport::HttpRouter::Watch Alerting::watch(transport::HttpRouter::Watch watch) {
+    watch.on_stranger = [this](const std::string& address) {
+        alarm_.notice({.kind = "access",
+                       .name = "token",
+                       .severity = execution::Severity::Low,
+                       .time = std::chrono::system_clock::now(),
+                       .text = "somebody shows tokens that are not valid",
+                       .details = {{"address", address}}});
+    };
+    return watch;
 }
 
 Task<void> Alerting::watch_rules() {

@@ -10,6 +10,7 @@
 #include "engine/alarm.h"
 #include "runtime.h"
 #include "storage/conversation_store.h"
+#include "transport/http_router.h"
 #include "transport/webhook_sender.h"
 
 namespace belljar::apps {
@@ -28,8 +29,8 @@ class Alerting {
     // From now on alerts are posted, and rules read again when they change.
     void begin();
     void stop();
-    // Somebody at this address has shown no valid token.
-    void on_stranger(const std::string& address);
+    // The same, which also tells of those who show no valid token.
+    [[nodiscard]] transport::HttpRouter::Watch watch(transport::HttpRouter::Watch watch);
 
    private:
     // What a file was when it was last read.

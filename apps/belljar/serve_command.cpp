@@ -202,6 +202,12 @@ void warn_of_fixtures(Fixtures fixtures, const Log& log) {
     }
 }
 
+std::string_view note_of(Fixtures fixtures) {
+    return fixtures == Fixtures::Present
+               ? "For tests of the MCP protocol only: useless tools are offered.\n"
+               : "";
+}
+
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
     if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
         return fail(ErrorCode::Denied,
@@ -280,9 +286,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(TokenText token, choose_token(settings, kept.directory));
-    if (fixtures == Fixtures::Present) {
-        token.note += "For tests of the MCP protocol only: useless tools are offered.\n";
-    }
+    token.note += note_of(fixtures);
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(kept.give_to(account));
@@ -304,10 +308,9 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
     BJ_TRY(const std::unique_ptr<Alerting> alerting,
            Alerting::create(settings.alerts, *runtime, kept.directory.fd(), *kept.conversations));
-    transport::HttpRouter::Watch watch = administration.watch();
-    watch.on_stranger = [&](const std::string& address) { alerting->on_stranger(address); };
-    Service service(*runtime, settings, fixtures,
-                    {std::move(gate), *kept.outputs, std::move(watch), kept.spool});
+    Service service(
+        *runtime, settings, fixtures,
+        {std::move(gate), *kept.outputs, alerting->watch(administration.watch()), kept.spool});
     administration.attach(service.http, service.routes, *kept.conversations);
     alerting->add_to(service.routes);
     add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});

@@ -13,8 +13,8 @@
 namespace belljar::alerts {
 
 // Counts events by key and says when so many have come within a time. Remembers so many keys at
-// most: those that were quiet the longest are forgotten first, so a flood of names costs nothing but
-// the memory of others' beginnings.
+// most: those that were quiet the longest are forgotten first, so a flood of names costs nothing
+// but the memory of others' beginnings.
 class EventWindow {
    public:
     struct Bounds {

@@ -30,17 +30,16 @@ TEST(AlertRule, UsualOnesTellAndDoNothingElse) {
 }
 
 TEST(AlertRule, ConcernsByKindNameAndSeverity) {
-    const Rule rule{.kinds = {"denial"}, .names = {"seccomp.*", "network.off"},
-                    .at_least = Severity::Medium};
-    EXPECT_TRUE(concerns(rule, {.kind = "denial", .name = "seccomp.mount",
-                                .severity = Severity::High}));
-    EXPECT_TRUE(concerns(rule, {.kind = "denial", .name = "network.off",
-                                .severity = Severity::Medium}));
+    const Rule rule{
+        .kinds = {"denial"}, .names = {"seccomp.*", "network.off"}, .at_least = Severity::Medium};
+    EXPECT_TRUE(
+        concerns(rule, {.kind = "denial", .name = "seccomp.mount", .severity = Severity::High}));
+    EXPECT_TRUE(
+        concerns(rule, {.kind = "denial", .name = "network.off", .severity = Severity::Medium}));
     EXPECT_FALSE(concerns(rule, {.kind = "denial", .name = "network.off"}));
-    EXPECT_FALSE(concerns(rule, {.kind = "denial", .name = "network",
-                                 .severity = Severity::High}));
-    EXPECT_FALSE(concerns(rule, {.kind = "escape", .name = "seccomp.mount",
-                                 .severity = Severity::High}));
+    EXPECT_FALSE(concerns(rule, {.kind = "denial", .name = "network", .severity = Severity::High}));
+    EXPECT_FALSE(
+        concerns(rule, {.kind = "escape", .name = "seccomp.mount", .severity = Severity::High}));
 }
 
 TEST(AlertRulesFile, ChangesWhatItNamesAndAddsWhatIsNew) {

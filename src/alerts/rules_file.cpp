@@ -27,9 +27,9 @@ constexpr Duration kLongestWindow = std::chrono::hours(24);
 
 constexpr auto kKinds = std::to_array<std::string_view>(
     {"denial", "escape", "scan", "tool", "quota", "grade", "policy", "audit", "access"});
-constexpr auto kKeys = std::to_array<std::string_view>(
-    {"kinds", "names", "at_least", "count", "window", "per", "cool_down", "severity", "kill",
-     "block", "quarantine", "enabled"});
+constexpr auto kKeys = std::to_array<std::string_view>({"kinds", "names", "at_least", "count",
+                                                        "window", "per", "cool_down", "severity",
+                                                        "kill", "block", "quarantine", "enabled"});
 
 bool is_rule_name(std::string_view name) {
     constexpr std::string_view kLetters =
@@ -100,13 +100,14 @@ class Section {
         if (node == nullptr) {
             return {};
         }
-        const Result<Duration> time =
-            node->is_string() ? config::parse_duration(node->as_string()->get())
-                              : Result<Duration>(fail(ErrorCode::InvalidArgument, ""));
+        const Result<Duration> time = node->is_string()
+                                          ? config::parse_duration(node->as_string()->get())
+                                          : Result<Duration>(fail(ErrorCode::InvalidArgument, ""));
         if (!time || *time < Duration{} || *time > longest) {
-            return refuse(key, fmt::format("must be a time such as \"30s\", \"5m\" or \"2h\", at "
-                                           "most {} hours",
-                                           std::chrono::floor<std::chrono::hours>(longest).count()));
+            return refuse(key,
+                          fmt::format("must be a time such as \"30s\", \"5m\" or \"2h\", at "
+                                      "most {} hours",
+                                      std::chrono::floor<std::chrono::hours>(longest).count()));
         }
         value = *time;
         return {};
@@ -175,7 +176,8 @@ Result<void> check_kinds(const Section& section, const Rule& rule) {
         return std::ranges::find(kKinds, kind) != kKinds.end();
     };
     if (rule.kinds.empty() || !std::ranges::all_of(rule.kinds, known)) {
-        return section.refuse("kinds", fmt::format("must name some of {}", fmt::join(kKinds, ", ")));
+        return section.refuse("kinds",
+                              fmt::format("must name some of {}", fmt::join(kKinds, ", ")));
     }
     return {};
 }
@@ -198,10 +200,11 @@ Result<void> read_rule(const Section& section, Rule& rule) {
     if (rule.window <= Duration{}) {
         return section.refuse("window", "must be longer than nothing");
     }
-    if (rule.per != Per::Principal && (rule.kill != Kill::Nothing || rule.block > Duration{} ||
-                                       rule.quarantine)) {
-        return section.refuse("per", "must be \"principal\" where the rule kills, blocks or "
-                                     "quarantines: who else would it be?");
+    if (rule.per != Per::Principal &&
+        (rule.kill != Kill::Nothing || rule.block > Duration{} || rule.quarantine)) {
+        return section.refuse("per",
+                              "must be \"principal\" where the rule kills, blocks or "
+                              "quarantines: who else would it be?");
     }
     return {};
 }
@@ -209,8 +212,8 @@ Result<void> read_rule(const Section& section, Rule& rule) {
 Result<void> take_section(Rules& rules, std::string_view name, const toml::node& node,
                           const std::string& file_name) {
     const auto refuse = [&](std::string_view what) {
-        return fail(ErrorCode::InvalidArgument, fmt::format("{}, line {}: {}", file_name,
-                                                            node.source().begin.line, what));
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("{}, line {}: {}", file_name, node.source().begin.line, what));
     };
     if (!is_rule_name(name)) {
         return refuse("the name of a rule has letters, digits, \"_\" and \"-\", at most 64");
@@ -235,9 +238,9 @@ Result<Rules> parse_rules(std::string_view text, const std::string& file_name) {
     const toml::parse_result parsed = toml::parse(prepared);
     if (!parsed) {
         const toml::parse_error& error = parsed.error();
-        return fail(ErrorCode::InvalidArgument, fmt::format("{}, line {}: {}", file_name,
-                                                            error.source().begin.line,
-                                                            error.description()));
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("{}, line {}: {}", file_name, error.source().begin.line,
+                                error.description()));
     }
     Rules rules = usual_rules();
     for (const auto& [key, node] : parsed.table()) {

@@ -36,8 +36,7 @@ TEST(EventWindow, SaysNothingMoreUntilTheCoolDownIsOver) {
 }
 
 TEST(EventWindow, RemembersNoMoreKeysThanItMay) {
-    EventWindow window(
-        {.count = 2, .window = minutes(1), .cool_down = minutes(1), .keys = 8});
+    EventWindow window({.count = 2, .window = minutes(1), .cool_down = minutes(1), .keys = 8});
     const TimePoint now{};
     EXPECT_FALSE(window.add("ann", now));
     for (int index = 0; index < 1000; ++index) {

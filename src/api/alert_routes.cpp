@@ -30,9 +30,8 @@ constexpr std::string_view kNobody = "-";  // stands for the principal without a
 json::object text_schema() { return {{"type", "string"}}; }
 
 json::object list_of(std::string_view name, std::string_view schema) {
-    return object_schema(
-        {{name, json::object{{"type", "array"}, {"items", reference(schema)}}}},
-        {json::string(name)});
+    return object_schema({{name, json::object{{"type", "array"}, {"items", reference(schema)}}}},
+                         {json::string(name)});
 }
 
 Operation operation(std::string_view id, std::string_view method, std::string_view path,
@@ -46,23 +45,23 @@ Operation operation(std::string_view id, std::string_view method, std::string_vi
 }
 
 json::object alert_schema() {
-    return object_schema({{"id", text_schema()},
-                          {"time", text_schema()},
-                          {"rule", text_schema()},
-                          {"severity", text_schema()},
-                          {"events", json::object{{"type", "integer"}}},
-                          {"window_seconds", json::object{{"type", "number"}}},
-                          {"kind", text_schema()},
-                          {"name", text_schema()},
-                          {"text", text_schema()},
-                          {"details", json::object{{"type", "object"}}},
-                          {"principal", text_schema()},
-                          {"address", text_schema()},
-                          {"execution_id", text_schema()},
-                          {"conversation_id", text_schema()},
-                          {"done", json::object{{"type", "array"}, {"items", text_schema()}}}},
-                         {"id", "time", "rule", "severity", "events", "kind", "name", "text",
-                          "details", "done"});
+    return object_schema(
+        {{"id", text_schema()},
+         {"time", text_schema()},
+         {"rule", text_schema()},
+         {"severity", text_schema()},
+         {"events", json::object{{"type", "integer"}}},
+         {"window_seconds", json::object{{"type", "number"}}},
+         {"kind", text_schema()},
+         {"name", text_schema()},
+         {"text", text_schema()},
+         {"details", json::object{{"type", "object"}}},
+         {"principal", text_schema()},
+         {"address", text_schema()},
+         {"execution_id", text_schema()},
+         {"conversation_id", text_schema()},
+         {"done", json::object{{"type", "array"}, {"items", text_schema()}}}},
+        {"id", "time", "rule", "severity", "events", "kind", "name", "text", "details", "done"});
 }
 
 json::object rule_json(const alerts::Rule& rule) {
@@ -128,8 +127,9 @@ Result<void> check_members(const json::object& body,
                            std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : body) {
         if (std::ranges::find(known, std::string_view(key)) == known.end()) {
-            return fail(ErrorCode::InvalidArgument, fmt::format("\"{}\" is not known here",
-                                                                std::string_view(key).substr(0, 64)));
+            return fail(
+                ErrorCode::InvalidArgument,
+                fmt::format("\"{}\" is not known here", std::string_view(key).substr(0, 64)));
         }
     }
     return {};
@@ -212,12 +212,12 @@ void AlertRoutes::add_blocks(OperationTable& table) {
     table.add_schema("Blocks", list_of("blocks", "Block"));
     table.add_schema(
         "BlockOrder",
-        with_members({{"principal", text_schema()},
-                      {"seconds", json::object{{"type", "integer"},
-                                               {"minimum", 1},
-                                               {"maximum", kLongestBlock}}},
-                      {"reason", text_schema()}},
-                     {"principal", "seconds"}));
+        with_members(
+            {{"principal", text_schema()},
+             {"seconds",
+              json::object{{"type", "integer"}, {"minimum", 1}, {"maximum", kLongestBlock}}},
+             {"reason", text_schema()}},
+            {"principal", "seconds"}));
     Operation list = operation("listBlocks", "GET", "/v1/admin/blocks", "Who may run nothing now");
     list.answers = {answer_in("Blocks", "Sorted by name.")};
     list.handler = [this](Call /*call*/) { return list_blocks(); };
@@ -263,9 +263,9 @@ void AlertRoutes::add_quarantines(OperationTable& table) {
     set.answers = {answer_in("Quarantines", "All of them.", 201)};
     set.handler = [this](Call call) { return quarantine(std::move(call)); };
     table.add(std::move(set));
-    Operation lift = operation("liftQuarantine", "DELETE",
-                               "/v1/admin/quarantines/{principal}/{conversation_id}",
-                               "Lets a conversation be used again");
+    Operation lift =
+        operation("liftQuarantine", "DELETE", "/v1/admin/quarantines/{principal}/{conversation_id}",
+                  "Lets a conversation be used again");
     lift.description = "`-` is the principal without a name.";
     lift.answers = {{.status = 204, .description = "It can be used."}};
     lift.handler = [this](Call call) { return lift_quarantine(std::move(call)); };
@@ -276,8 +276,8 @@ void AlertRoutes::add_evidence(OperationTable& table) {
     constexpr std::string_view kPath = "/v1/admin/quarantines/{principal}/{conversation_id}/files";
     table.add_schema("QuarantinedFiles",
                      object_schema({{"files", json::object{{"type", "array"}}}}, {"files"}));
-    Operation list = operation("listQuarantinedFiles", "GET", kPath,
-                               "Files of a conversation in quarantine");
+    Operation list =
+        operation("listQuarantinedFiles", "GET", kPath, "Files of a conversation in quarantine");
     list.rights = {Right::Admin};
     list.answers = {answer_in("QuarantinedFiles", "Sorted by path.")};
     list.handler = [this](Call call) { return list_evidence(std::move(call)); };
@@ -285,8 +285,8 @@ void AlertRoutes::add_evidence(OperationTable& table) {
     Operation get = operation("getQuarantinedFile", "GET", std::string(kPath) + "/{path...}",
                               "A file of a conversation in quarantine");
     get.rights = {Right::Admin};
-    get.answers = {{.description = "Its content.",
-                    .content = {{.media_type = "application/octet-stream"}}}};
+    get.answers = {
+        {.description = "Its content.", .content = {{.media_type = "application/octet-stream"}}}};
     get.handler = [this](Call call) { return send_evidence(std::move(call)); };
     table.add(std::move(get));
 }
@@ -307,8 +307,8 @@ Task<HttpResponse> AlertRoutes::list_alerts(Call call) {
     const std::optional<std::string> rule = query->text("rule");
     json::array found;
     for (const alerts::Alert& alert : sources_.alarm->tower().recent() | std::views::reverse) {
-        const bool shown = (!wanted || alert.principal == *wanted) &&
-                           (!rule || alert.rule.name == *rule);
+        const bool shown =
+            (!wanted || alert.principal == *wanted) && (!rule || alert.rule.name == *rule);
         if (shown && found.size() < limit->value_or(kMostAlerts)) {
             found.push_back(alerts::to_json(alert));
         }
@@ -382,10 +382,10 @@ Task<HttpResponse> AlertRoutes::quarantine(Call call) {
 }
 
 Task<HttpResponse> AlertRoutes::lift_quarantine(Call call) {
-    const Result<void> lifted = sources_.alarm->lift_quarantine(
-        {.principal = principal_of(call.path_value("principal")),
-         .conversation_id = call.path_value("conversation_id")},
-        call.request.principal);
+    const Result<void> lifted =
+        sources_.alarm->lift_quarantine({.principal = principal_of(call.path_value("principal")),
+                                         .conversation_id = call.path_value("conversation_id")},
+                                        call.request.principal);
     co_return lifted ? HttpResponse{.status = 204} : refuse(lifted.error());
 }
 

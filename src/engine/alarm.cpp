@@ -16,7 +16,7 @@ using execution::Denial;
 using execution::SecurityEvent;
 using execution::Severity;
 
-constexpr std::string_view kAlert = "alert";    // the kind of what others are told
+constexpr std::string_view kAlert = "alert";        // the kind of what others are told
 constexpr std::string_view kOwnRefusal = "alerts";  // marks errors that are no news to us
 
 alerts::WallTime now() { return std::chrono::system_clock::now(); }
@@ -59,14 +59,15 @@ void Alarm::see_grade(const std::string& grade) {
     }
     keep();
     if (!before.empty()) {
-        notice({.kind = "grade",
-                .name = "changed",
-                .severity = Severity::High,
-                .time = now(),
-                .text = fmt::format("the isolation grade of this server was {} when it last ran and "
-                                    "is {} now",
-                                    before, grade),
-                .details = {{"before", before}, {"now", grade}}});
+        notice(
+            {.kind = "grade",
+             .name = "changed",
+             .severity = Severity::High,
+             .time = now(),
+             .text = fmt::format("the isolation grade of this server was {} when it last ran and "
+                                 "is {} now",
+                                 before, grade),
+             .details = {{"before", before}, {"now", grade}}});
     }
 }
 
@@ -155,15 +156,15 @@ void Alarm::respond(Alert& alert) {
     // First of all, so that nothing new begins while the rest is done.
     if (rule.block > Duration{}) {
         const auto time = std::chrono::ceil<std::chrono::seconds>(rule.block);
-        set_block({.principal = principal, .since = now(), .until = now() + time, .reason = reason});
+        set_block(
+            {.principal = principal, .since = now(), .until = now() + time, .reason = reason});
         alert.done.push_back(fmt::format("blocked the principal for {}", for_seconds(rule.block)));
     }
     if (rule.quarantine && alert.event.conversation_id) {
-        const Result<void> held =
-            set_quarantine({.principal = principal,
-                            .conversation_id = *alert.event.conversation_id,
-                            .since = now(),
-                            .reason = reason});
+        const Result<void> held = set_quarantine({.principal = principal,
+                                                  .conversation_id = *alert.event.conversation_id,
+                                                  .since = now(),
+                                                  .reason = reason});
         alert.done.push_back(held ? "quarantined the conversation" : held.error().message);
     }
     if (rule.kill == alerts::Kill::All && hands_.end_all) {
@@ -198,15 +199,15 @@ void Alarm::block(const std::string& principal, Duration time, std::string reaso
                .since = now(),
                .until = now() + seconds,
                .reason = std::move(reason)});
-    tell("blocked", principal, fmt::format("\"{}\" was blocked for {} by \"{}\"", principal,
-                                           for_seconds(time), by));
+    tell("blocked", principal,
+         fmt::format("\"{}\" was blocked for {} by \"{}\"", principal, for_seconds(time), by));
 }
 
 Result<void> Alarm::lift_block(const std::string& principal, const std::string& by) {
     BJ_TRY_VOID(holds_.lift_block(principal, now()));
     keep();
-    tell("unblocked", principal, fmt::format("the block of \"{}\" was lifted by \"{}\"", principal,
-                                             by));
+    tell("unblocked", principal,
+         fmt::format("the block of \"{}\" was lifted by \"{}\"", principal, by));
     return {};
 }
 
@@ -242,8 +243,8 @@ KeptConversations::Guard Alarm::guard() const {
                 [this] {
                     std::vector<execution::FileName> names;
                     for (const alerts::Quarantine& one : holds_.quarantines()) {
-                        names.push_back({.principal = one.principal,
-                                         .conversation_id = one.conversation_id});
+                        names.push_back(
+                            {.principal = one.principal, .conversation_id = one.conversation_id});
                     }
                     return names;
                 }};

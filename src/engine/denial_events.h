@@ -16,8 +16,8 @@ struct EventSubject {
     std::optional<std::string> conversation_id{};
 };
 
-// Whether the rule of a denial is one that ordinary programs never meet: what it stands for is a way
-// out of a jar, not a mistake.
+// Whether the rule of a denial is one that ordinary programs never meet: it stands for a way out of
+// a jar, not for a mistake.
 [[nodiscard]] bool is_escape(std::string_view rule);
 
 // A "denial", or an "escape".

@@ -85,7 +85,7 @@ class Engine final : public Executor {
     void add_overseer(Overseer& overseer) { options_.overseers.push_back(&overseer); }
     // Tells every overseer.
     void notice(const execution::SecurityEvent& event) const;
-    // Ends the runs of a principal, and its sessions; what is left of them is answered as cancelled.
+    // Ends the runs of a principal, and its sessions. The answer is that they were cancelled.
     Task<void> end_all_of(std::string principal);
     // Ends one run, if it goes on.
     Task<void> end_run(std::string execution_id);

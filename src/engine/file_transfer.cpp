@@ -118,8 +118,8 @@ class AccessList {
             written_.insert(entry.path);
         } else if (entry.kind == PackKind::ReadsSeen) {
             complete_ = true;
-        } else if (entry.kind == PackKind::Left && (entry.reason == LeftReason::TooLarge ||
-                                                    entry.reason == LeftReason::TooMany)) {
+        } else if (entry.kind == PackKind::Left &&
+                   (entry.reason == LeftReason::TooLarge || entry.reason == LeftReason::TooMany)) {
             written_.insert(make_valid_utf8(entry.path));
         }
     }

@@ -66,8 +66,8 @@ std::string read_text(const Fd& file) {
     std::string text;
     std::array<char, 16384> buffer{};
     while (text.size() < kLargestText) {
-        const ssize_t count = ::pread(file.get(), buffer.data(), buffer.size(),
-                                      static_cast<off_t>(text.size()));
+        const ssize_t count =
+            ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
         if (count <= 0) {
             break;
         }

@@ -34,9 +34,9 @@ Result<RunFeed::Subscription> RunFeed::subscribe(const std::string& principal, O
         return fail(ErrorCode::QuotaReached, "you watch your runs as often as you may");
     }
     ++watchers_;
-    return Subscription(*this, lane,
-                        lane.watchers.insert(lane.watchers.end(),
-                                               {output, alerts, std::move(listener)}));
+    return Subscription(
+        *this, lane,
+        lane.watchers.insert(lane.watchers.end(), {output, alerts, std::move(listener)}));
 }
 
 RunFeed::Missed RunFeed::since(const std::string& principal, std::uint64_t number) const {

@@ -90,8 +90,8 @@ class RunFeed {
     Result<Subscription> subscribe(const std::string& principal, Output output, Listener listener,
                                    Alerts alerts = Alerts::Own);
     [[nodiscard]] Missed since(const std::string& principal, std::uint64_t number) const;
-    // Something that was noticed about a principal, or, without one, about the server. `data` is JSON
-    // in one line. Who sees everybody's is told once, and not again after a while away.
+    // Something that was noticed about a principal, or, without one, about the server. `data` is
+    // JSON in one line. Who sees everybody's is told once, and not again after a while away.
     void alert(const std::optional<std::string>& principal, std::string data);
     // Tells this feed's numbers from those of an earlier one.
     [[nodiscard]] const std::string& epoch() const { return epoch_; }

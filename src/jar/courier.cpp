@@ -300,8 +300,7 @@ class Courier::Walk {
         const timespec early{.tv_sec = time / kNanoseconds, .tv_nsec = time % kNanoseconds};
         const std::array<timespec, 2> times{early, timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
         struct stat status{};
-        if (::futimens(file.get(), times.data()) != 0 ||
-            ::fstat(file.get(), &status) != 0) {
+        if (::futimens(file.get(), times.data()) != 0 || ::fstat(file.get(), &status) != 0) {
             return sent;
         }
         const Known now = known_of(status);

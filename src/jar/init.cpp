@@ -164,7 +164,7 @@ class Init {
         [[maybe_unused]] const Result<void> sent = send_report(warden_, report);
     }
 
-    // Whoever holds these files reads what the kernel has counted, also when everybody here is gone.
+    // Whoever holds these files reads what the kernel has counted, even when everybody is gone.
     void show_network() const {
         std::vector<Fd> files;
         std::vector<int> numbers;

@@ -81,7 +81,7 @@ Task<Result<ClientAnswer>> ask_unix(asio::any_io_executor executor, ServerAddres
     if (error) {
         co_return fail(unreachable("connect", error));
     }
-    Result<ClientAnswer> answer = 
+    Result<ClientAnswer> answer =
         co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }
@@ -102,7 +102,7 @@ Task<Result<ClientAnswer>> ask_https(beast::tcp_stream connected, ServerAddress 
     if (error) {
         co_return fail(unreachable("TLS handshake", error));
     }
-    Result<ClientAnswer> answer = 
+    Result<ClientAnswer> answer =
         co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }
@@ -162,7 +162,7 @@ Task<Result<ClientAnswer>> ask_server(asio::any_io_executor executor, ServerAddr
             co_await ask_https(std::move(stream), std::move(address), std::move(request));
         co_return answer;
     }
-    Result<ClientAnswer> answer = 
+    Result<ClientAnswer> answer =
         co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }

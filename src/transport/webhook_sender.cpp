@@ -30,14 +30,15 @@ Result<std::unique_ptr<WebhookSender>> WebhookSender::create(asio::any_io_execut
     };
     Result<KeyAddress> address = KeyAddress::parse(options.url);
     if (!address) {
-        return refuse("must be an address such as https://example.org/alerts; http is for this "
-                      "machine only");
+        return refuse(
+            "must be an address such as https://example.org/alerts; http is for this "
+            "machine only");
     }
     if (options.secret.empty()) {
         return refuse("needs alerts.webhook_secret, the key that signs what is posted");
     }
-    return std::unique_ptr<WebhookSender>(new WebhookSender(
-        std::move(executor), std::move(options), *address, log));
+    return std::unique_ptr<WebhookSender>(
+        new WebhookSender(std::move(executor), std::move(options), *address, log));
 }
 
 WebhookSender::WebhookSender(asio::any_io_executor executor, Options options,
@@ -95,9 +96,8 @@ ClientRequest WebhookSender::request_for(const std::string& body) const {
     return {.method = "POST",
             .target = target_,
             .body = body,
-            .headers = {{"Belljar-Signature",
-                         alerts::sign_body(options_.secret, body,
-                                           std::chrono::system_clock::now())}},
+            .headers = {{"Belljar-Signature", alerts::sign_body(options_.secret, body,
+                                                                std::chrono::system_clock::now())}},
             .largest_answer = kLargestAnswer};
 }
 

@@ -59,7 +59,8 @@ class Receiver:
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.http.daemon_threads = True
         self.http.receiver = self
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread = threading.Thread(target=self.http.serve_forever,
+                                       kwargs={"poll_interval": 0.05})
         self.thread.start()
 
     @property

@@ -340,12 +340,13 @@ def test_holds_outlive_a_restart(own_server, place):
     token = make_token(data, "ann", "--role", "user")
     admin(server, "block", "ann", "--time", "1h", "--reason", "looked odd")
     admin(server, "quarantine", "-", "talk")
-    assert server.request("POST", "/execute", {"code": "1", "conversation_id": "talk"}).status == 403
+    in_talk = {"code": "1", "conversation_id": "talk"}
+    assert server.request("POST", "/execute", in_talk).status == 403
     assert server.stop() == 0
     again = own_server(data_directory=data)
     assert ask(again, token).status == 403
     assert "looked odd" in admin(again, "blocks")
-    assert again.request("POST", "/execute", {"code": "1", "conversation_id": "talk"}).status == 403
+    assert again.request("POST", "/execute", in_talk).status == 403
     admin(again, "unblock", "ann")
     admin(again, "release", "-", "talk")
     assert ask(again, token).json["result"] == 42
@@ -401,8 +402,8 @@ def test_a_receiver_that_is_down_delays_nobody(place):
         BELLJAR_ALERTS_RULES=str(place / "rules.toml"), BELLJAR_ALERTS_WEBHOOK_SECRET=SECRET,
         BELLJAR_ALERTS_WEBHOOK=f"http://127.0.0.1:{port}/"))
     try:
-        many = "import ctypes\nlibc = ctypes.CDLL(None)\nfor n in (165, 101, 321, 246, 175, 155):\n" \
-               "    libc.syscall(n, 0, 0, 0, 0, 0)"
+        many = ("import ctypes\nlibc = ctypes.CDLL(None)\n"
+                "for n in (165, 101, 321, 246, 175, 155):\n    libc.syscall(n, 0, 0, 0, 0, 0)")
         for _ in range(60):
             assert server.execute(many)["execution_time"] < 20
         figures = server.request("GET", "/v1/alerts").json["webhook"]
