@@ -9,6 +9,7 @@
 #include "access/gate.h"
 #include "access/token_store.h"
 #include "administration.h"
+#include "alerting.h"
 #include "api/routes.h"
 #include "audit_place.h"
 #include "authorization.h"
@@ -202,6 +203,12 @@ void warn_of_fixtures(Fixtures fixtures, const Log& log) {
     }
 }
 
+std::string_view note_of(Fixtures fixtures) {
+    return fixtures == Fixtures::Present
+               ? "For tests of the MCP protocol only: useless tools are offered.\n"
+               : "";
+}
+
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
     if (fixtures == Fixtures::Present && !config::is_loopback(settings.server.listen)) {
         return fail(ErrorCode::Denied,
@@ -297,9 +304,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(TokenText token, choose_token(settings, kept.directory));
-    if (fixtures == Fixtures::Present) {
-        token.note += "For tests of the MCP protocol only: useless tools are offered.\n";
-    }
+    token.note += note_of(fixtures);
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(kept.give_to(account));
@@ -321,17 +326,25 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     runtime->engine().ask(*authorization);
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
     administration.record_with(kept.recorder.get(), kept.trail.get());
-    Service service(*runtime, settings, fixtures,
-                    {std::move(gate), *kept.outputs, administration.watch(), kept.spool});
+    BJ_TRY(const std::unique_ptr<Alerting> alerting,
+           Alerting::create(settings.alerts, *runtime, kept.directory.fd(), *kept.conversations));
+    Service service(
+        *runtime, settings, fixtures,
+        {std::move(gate), *kept.outputs, alerting->watch(administration.watch()), kept.spool});
     administration.attach(service.http, service.routes, *kept.conversations);
+    alerting->add_to(service.routes);
     add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
     return runtime->run(
         serve_until_stopped(runtime.get(), &service, authorization.get(), &operations,
-                            [&] { greet(url, token, runtime->isolation()); }),
+                            [&] {
+                                greet(url, token, runtime->isolation());
+                                alerting->begin();
+                            }),
         [&] {
             operations.stop();
+            alerting->stop();
             service.http.drain();
         });
 }

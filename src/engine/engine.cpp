@@ -11,7 +11,9 @@
 #include "base/id.h"
 #include "crypto/digest.h"
 #include "engine/masking.h"
+#include "engine/denial_events.h"
 #include "jar/step.h"
+#include "outcome/refused_calls.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 #include "runner/launch.h"
@@ -212,6 +214,46 @@ Result<RunResult> Engine::oversee(const execution::RunAccount& account,
 void Engine::notice(const execution::SecurityEvent& event) const {
     for (Overseer* overseer : options_.overseers) {
         overseer->notice(event);
+    }
+}
+
+// A cell's are told at its end: its jar lives on.
+void Engine::watch_denials(isolation::JarId jar, const RunPlan& plan) {
+    if (options_.overseers.empty()) {
+        return;
+    }
+    warden_.on_denied(jar, [this, request = &plan.request,
+                            id = plan.execution_id](const execution::DeniedCall& call) {
+        for (const execution::Denial& denial : outcome::explain_refused_calls({call})) {
+            notice(event_of(denial, {.principal = request->principal,
+                                     .execution_id = id,
+                                     .conversation_id = request->conversation_id}));
+        }
+    });
+}
+
+Task<void> Engine::end_run(std::string execution_id) {
+    if (runs_) {
+        [[maybe_unused]] const Result<execution::RunView> ended =
+            co_await runs_->cancel(std::nullopt, std::move(execution_id));
+    }
+}
+
+Task<void> Engine::end_all_of(std::string principal) {
+    if (runs_) {
+        runs_->cancel_all_of(principal);
+    }
+    for (const execution::SessionView& session : list_sessions(principal)) {
+        [[maybe_unused]] const Result<execution::SessionView> ended =
+            co_await obey({.principal = principal,
+                           .session_id = session.session_id,
+                           .action = execution::SessionAction::End});
+    }
+}
+
+void Engine::guard_conversations(KeptConversations::Guard guard) {
+    if (conversations_) {
+        conversations_->guard_with(std::move(guard));
     }
 }
 
@@ -471,6 +513,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
+    watch_denials(jar.id, *plan);
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
     const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;

@@ -86,6 +86,12 @@ class Engine final : public Executor {
     void add_overseer(Overseer& overseer) { options_.overseers.push_back(&overseer); }
     // Tells every overseer.
     void notice(const execution::SecurityEvent& event) const;
+    // Ends the runs of a principal, and its sessions. The answer is that they were cancelled.
+    Task<void> end_all_of(std::string principal);
+    // Ends one run, if it goes on.
+    Task<void> end_run(std::string execution_id);
+    // See KeptConversations.
+    void guard_conversations(KeptConversations::Guard guard);
     // What is told of runs while they go on.
     [[nodiscard]] RunFeed& feed() { return feed_; }
 
@@ -133,6 +139,8 @@ class Engine final : public Executor {
                                                  std::uint32_t zygote);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     [[nodiscard]] execution::RunAccount account_of(const execution::RunRequest& request) const;
+    // Tells every overseer of a call that a guest's jar has just refused.
+    void watch_denials(isolation::JarId jar, const execution::RunPlan& plan);
     // The overseers' word on it: the answer, or the error that takes its place.
     [[nodiscard]] Result<execution::RunResult> oversee(const execution::RunAccount& account,
                                                        Result<execution::RunResult> result) const;

@@ -382,6 +382,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
         result.masked = io.masked();
         mask_result(masked, result);
     }
+    result.network_attempts = exit->network;
     if (stay) {
         co_await take_files(host, stay, &result);
     }

@@ -117,6 +117,31 @@ void add_stream(json::object& object, const std::string& name, const CapturedStr
     object[name + "_bytes"] = stream.bytes;
 }
 
+// Only if there is something to say.
+void add_access(json::object& object, const execution::FileAccess& access) {
+    if (access.read.empty() && access.written.empty() && access.deleted.empty()) {
+        return;
+    }
+    json::object told{{"read", texts(access.read)},
+                      {"written", texts(access.written)},
+                      {"deleted", texts(access.deleted)},
+                      {"complete", access.complete}};
+    if (access.more > 0) {
+        told["more"] = access.more;
+    }
+    object["file_access"] = std::move(told);
+}
+
+void add_attempts(json::object& object, const execution::NetworkAttempts& attempts) {
+    if (attempts == execution::NetworkAttempts{}) {
+        return;
+    }
+    object["network_attempts"] = json::object{{"without_route", attempts.without_route},
+                                              {"connections", attempts.connections},
+                                              {"datagrams", attempts.datagrams},
+                                              {"places", texts(attempts.places)}};
+}
+
 void add_if_set(json::object& object, std::string_view name,
                 const std::optional<std::string>& value) {
     if (value) {
@@ -184,6 +209,8 @@ json::object to_json(const RunResult& result) {
     if (!result.masked.empty()) {
         object["masked"] = to_json(result.masked);
     }
+    add_access(object, result.file_access);
+    add_attempts(object, result.network_attempts);
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);

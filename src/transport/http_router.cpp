@@ -119,6 +119,9 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
     Note note = note_of(request);
     if (!caller) {
         refusal = std::move(caller.error());
+        if (refusal->status == 401 && watch_.on_stranger && request.header("Authorization")) {
+            watch_.on_stranger(request.client);
+        }
         slow_down(request, *refusal);
     } else if (door == access::Gate::Door::Guarded && watch_.limiter != nullptr) {
         note.principal = caller->principal;

@@ -40,6 +40,8 @@ class HttpRouter {
         std::function<Result<void>(const access::HttpRequest&)> on_change{};
         // Each answer, before it leaves.
         std::function<void(const Answered&)> on_answer{};
+        // Told the address of each that shows a token which is not valid.
+        std::function<void(const std::string&)> on_stranger{};
     };
 
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes)
