@@ -143,6 +143,7 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
                                        engine::CancellationPtr cancellation) {
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
+    request.approved_by = std::move(call.approved_by);
     mark(request, call.trace);
     const execution::OutputForm form = request.output_form;
     const auto io = co_await asio::this_coro::executor;
