@@ -97,7 +97,7 @@ Profile basic() {
     add(profile.python, std::span(&kFuture, 1));
     add(profile.javascript, kNodeBasic);
     profile.scan.by_severity = {ScanAction::Note, ScanAction::Warn, ScanAction::Warn,
-                                ScanAction::Refuse};
+                                ScanAction::Warn};
     return profile;
 }
 

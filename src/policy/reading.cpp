@@ -105,6 +105,8 @@ Reading parse_reading(const json::value& answer) {
                     .functions = read_names(object, "functions"),
                     .classes = read_names(object, "classes"),
                     .branches = count_in(object, "branches")};
+    const json::value* unread = object.if_contains("unread");
+    reading.whole = unread == nullptr || *unread != json::value(true);
     const json::value* problem = object.if_contains("problem");
     if (problem != nullptr && problem->is_object()) {
         reading.problem = read_spot(problem->get_object());

@@ -32,6 +32,7 @@ constexpr auto kRules = std::to_array<ScanRule>({
     {"process.shell", Critical, "A shell command that destroys, or that runs what it downloads"},
     {"process.signal", Medium, "'{}' sends signals to processes"},
     {"process.spawn", High, "'{}' starts another program"},
+    {"resource.endless_loop", Low, "A loop without an end"},
     {"resource.fork_bomb", Critical, "Processes that start processes without end"},
     {"resource.memory", Medium, "A value that would fill the memory"},
     {"sandbox.escape", Critical, "'{}' is used to break out of containers"},
