@@ -97,6 +97,7 @@ Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& 
     if (options.max_output) {
         BJ_TRY(request.output, named("--max-output", parse_bytes(*options.max_output)));
     }
+    request.profile = options.profile;
     if (options.conversation) {
         BJ_TRY_VOID(named("--conversation", storage::check_conversation_id(*options.conversation)));
         request.conversation_id = options.conversation;

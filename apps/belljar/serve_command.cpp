@@ -180,8 +180,8 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 4> kUnusedSections{"files.workspace_path", "tools.",
-                                                              "policy.", "packages."};
+    constexpr std::array<std::string_view, 3> kUnusedSections{"files.workspace_path", "tools.",
+                                                              "packages."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
@@ -189,7 +189,6 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
                                 return key.starts_with(section);
                             });
         if (unused && key != "tools.path" && key != "tools.dialects" &&
-            key != "policy.data_science" &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});
@@ -336,6 +335,10 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
+    operations.reload().on_reload([&runtime](const config::Settings&) {
+        runtime->look_at_policy();
+        return Result<void>{};
+    });
     return runtime->run(
         serve_until_stopped(runtime.get(), &service, authorization.get(), &operations,
                             [&] {

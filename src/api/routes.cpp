@@ -9,6 +9,7 @@
 #include "api/dialect_sandbox_fusion.h"
 #include "api/docs_routes.h"
 #include "api/output_routes.h"
+#include "api/policy_routes.h"
 #include "api/record_routes.h"
 #include "api/refusals.h"
 #include "api/run_routes.h"
@@ -29,6 +30,7 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     add(std::make_unique<DocsRoutes>());
     add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
+    add(std::make_unique<PolicyRoutes>(executor));
     add(std::make_unique<RecordRoutes>(executor, feed));
     add(std::make_unique<OutputRoutes>(outputs));
     add(std::make_unique<SessionRoutes>(executor));

@@ -36,15 +36,6 @@ constexpr auto kDrainPause = std::chrono::seconds(30);
 // The other languages are tried so long after the start.
 constexpr Duration kTrialsBegin = std::chrono::seconds(1);
 
-Result<void> check_request(const runner::Manifest& manifest, const RunRequest& request) {
-    if (manifest.has_launcher() && request.allowed_imports) {
-        return fail(
-            ErrorCode::InvalidArgument,
-            fmt::format("\"allowed_imports\" cannot be checked in {} programs", manifest.language));
-    }
-    return {};
-}
-
 SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
                           const Engine::Options& options) {
     if (options.zygotes && !manifest.preload.empty()) {
@@ -98,6 +89,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       trial_over_(executor) {
     languages_.replace(std::move(runners));
     languages_.on_change([this] { prepare_usable(); });
+    use(options_.rules ? options_.rules : own_rules(options_.policy));
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
         conversations_->sign_with(options_.url_signer);
@@ -257,59 +249,13 @@ void Engine::guard_conversations(KeptConversations::Guard guard) {
     }
 }
 
-Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
-    for (Overseer* overseer : options_.overseers) {
-        BJ_CO_TRY_VOID(overseer->admit(request));
-    }
-    const bool in_session = request.session || request.session_id;
-    if (in_session && !sessions_) {
-        co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
-    }
-    if (in_session) {
-        BJ_CO_TRY(request.language, sessions_->language_of(request));
-        BJ_CO_TRY(request.conversation_id, sessions_->conversation_of(request));
-    } else if (request.conversation_id && !conversations_) {
-        co_return fail(ErrorCode::Unsupported,
-                       "\"conversation_id\": files that outlive a run are not kept here");
-    }
-    load_languages();
-    const LanguagePtr language = languages_.find(request.language);
-    if (language == nullptr) {
-        co_return fail(ErrorCode::Unsupported,
-                       fmt::format("unknown language \"{}\"; usable here: {}",
-                                   request.language.substr(0, 64), languages_.usable_names()));
-    }
-    // Who runs one program finds out by running it; a service tries a language once, before.
-    if (trial_ != Trial::NotRequired || !language->usable()) {
-        BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
-    }
-    Decision decision{.manifest = language->manifest};
-    BJ_CO_TRY_VOID(check_request(*decision.manifest, request));
-    BJ_CO_TRY(decision.plan,
-              policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
-                             std::move(request)));
-    decision.plan.privacy = join(std::move(decision.plan.privacy), options_.privacy);
-    BJ_CO_TRY_VOID(privacy::parse_types(decision.plan.privacy.mask));
-    co_return decision;
-}
-
-Task<Result<RunPreview>> Engine::preview(RunRequest request) {
-    BJ_CO_TRY_VOID(co_await await_trial());
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
-    co_return RunPreview{.language = decision.manifest->language,
-                         .runner = decision.manifest->runner,
-                         .limits = decision.plan.limits,
-                         .capped = std::move(decision.plan.capped),
-                         .isolation = options_.isolation,
-                         .profile = std::move(decision.plan.profile),
-                         .policy_version = std::move(decision.plan.policy_version),
-                         .findings = std::move(decision.plan.findings)};
-}
-
 Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
                                     LiveStreams live) {
     const bool in_session = request.session || request.session_id;
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request), Intent::Run));
+    if (decision.asks) {
+        co_return fail(ErrorCode::Denied, why_asked(decision.plan));
+    }
     runner::ManifestPtr manifest = std::move(decision.manifest);
     RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
@@ -589,6 +535,7 @@ SandboxInfo Engine::info() const {
                      .maximum_limits = options_.policy.maximum,
                      .isolation = options_.isolation,
                      .batch_parallel = options_.batch_parallel};
+    add_profiles(info);
     for (const LanguagePtr& language : languages_.all()) {
         const runner::Manifest& manifest = *language->manifest;
         info.runners.push_back(

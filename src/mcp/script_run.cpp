@@ -17,6 +17,7 @@ Task<Result<ScriptEnd>> run_script(engine::Executor* executor, Script script,
     request.principal = std::move(script.principal);
     request.protocol = execution::Protocol::Mcp;
     request.tool = script.program;
+    request.author = execution::Author::Belljar;
     request.language = std::move(script.language);
     request.language_given = true;
     request.stdin_text = to_text(script.input);

@@ -31,6 +31,7 @@ struct ToolCall {
     std::string name{};
     json::object arguments{};
     std::string principal{};                      // who calls
+    std::optional<std::string> approved_by{};     // a person has agreed to the program
     std::optional<access::TraceContext> trace{};  // and in which trace
     access::Origin origin{};
     NoticeWishes wishes{};

@@ -1,7 +1,9 @@
 #include "mcp/tool_door.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "access/challenge.h"
@@ -12,6 +14,7 @@
 #include "mcp/pretty_json.h"
 #include "mcp/text_view.h"
 #include "mcp/tool_arguments.h"
+#include "policy/rulebook.h"
 
 namespace belljar::mcp {
 namespace {
@@ -54,7 +57,34 @@ std::string written(const RunResult& result) {
     return text + errors;
 }
 
-std::string failure(const RunResult& result, std::uint64_t seconds) {
+// "Import of 'os' is not allowed. Allowed modules: json, math", as that service says it.
+std::string import_failure(const std::string& message, const std::vector<std::string>& allowed) {
+    constexpr std::string_view kOwnEnding = " in sandbox";
+    if (allowed.empty() || !message.ends_with(kOwnEnding)) {
+        return "Import error: " + message;
+    }
+    return fmt::format("Import error: {}. Allowed modules: {}",
+                       message.substr(0, message.size() - kOwnEnding.size()),
+                       fmt::join(allowed, ", "));
+}
+
+// What the program could import, sorted; nothing if that was everything.
+std::vector<std::string> allowed_modules(const engine::Executor& executor, const RunResult& result,
+                                         const std::optional<std::vector<std::string>>& listed) {
+    const std::shared_ptr<const policy::Rulebook> rules = executor.rulebook();
+    const Result<const policy::Profile*> profile =
+        rules ? rules->find(result.profile) : fail(ErrorCode::NotFound, "");
+    std::vector<std::string> modules = listed.value_or(std::vector<std::string>());
+    if (profile && !listed) {
+        modules = result.language == "python" ? (*profile)->python.modules
+                                              : (*profile)->javascript.modules;
+    }
+    std::ranges::sort(modules);
+    return modules;
+}
+
+std::string failure(const RunResult& result, std::uint64_t seconds,
+                    const std::vector<std::string>& allowed) {
     if (result.status == Status::Timeout) {
         return fmt::format("Code execution timed out after {} seconds", seconds);
     }
@@ -68,12 +98,13 @@ std::string failure(const RunResult& result, std::uint64_t seconds) {
         return fmt::format("Syntax error at line {}: {}", *error.line, message);
     }
     if (error.type == "ImportError" || error.type == "ModuleNotFoundError") {
-        return "Import error: " + error.message;
+        return import_failure(error.message, allowed);
     }
     return fmt::format("{}: {}", error.type, error.message);
 }
 
-json::object view_of(const RunResult& result, std::uint64_t seconds) {
+json::object view_of(const RunResult& result, std::uint64_t seconds,
+                     const std::vector<std::string>& allowed) {
     std::string output = written(result);
     const bool cut = output.size() > kLongestOutput;
     if (cut) {
@@ -83,7 +114,7 @@ json::object view_of(const RunResult& result, std::uint64_t seconds) {
     json::object view{{"success", result.success()}, {"output", std::move(output)}};
     view["error"] = nullptr;
     if (!result.success()) {
-        view["error"] = make_valid_utf8(failure(result, seconds));
+        view["error"] = make_valid_utf8(failure(result, seconds, allowed));
     }
     view["truncated"] = cut;
     return view;
@@ -175,13 +206,16 @@ Task<HttpResponse> ToolDoor::execute_code(json::object arguments, HttpRequest re
     access::set_origin(*run, request);
     run->tool = "execute_code";
     run->timeout = run->timeout.value_or(std::chrono::seconds(kUsualSeconds));
+    const std::optional<std::vector<std::string>> listed = run->allowed_imports;
     const Result<RunResult> result =
         co_await executor_.execute(std::move(*run), std::move(cancellation));
     if (!result) {
         co_return fault(execution::http_status(result.error().code),
                         execution::client_message(result.error()));
     }
-    co_return accept("execute_code", pretty(view_of(*result, seconds)));
+    co_return accept("execute_code",
+                     pretty(view_of(*result, seconds,
+                                    allowed_modules(executor_, *result, listed))));
 }
 
 // Whatever media type is said: the lines in that service's document name none.

@@ -144,6 +144,7 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
     mark(request, call);
+    request.approved_by = std::move(call.approved_by);
     const execution::OutputForm form = request.output_form;
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);

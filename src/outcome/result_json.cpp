@@ -76,6 +76,14 @@ json::object to_json(const Denial& denial) {
             {"source", execution::name_of(denial.source)}};
 }
 
+json::object to_json(const execution::Finding& finding) {
+    return {{"rule", finding.rule},
+            {"severity", execution::name_of(finding.severity)},
+            {"action", execution::name_of(finding.action)},
+            {"line", finding.line},
+            {"text", text(finding.text)}};
+}
+
 json::object to_json(const Timing& timing) {
     json::object object{{"jar_ready", timing.jar_ready}};
     for (const auto& [name, time] : execution::kTimingSteps) {
@@ -211,6 +219,13 @@ json::object to_json(const RunResult& result) {
     }
     add_access(object, result.file_access);
     add_attempts(object, result.network_attempts);
+    if (!result.profile.empty()) {
+        object["profile"] = result.profile;
+        object["policy_version"] = result.policy_version;
+    }
+    if (!result.findings.empty()) {
+        object["findings"] = list(result.findings);
+    }
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);
     object["execution_time"] = to_seconds(result.usage.wall);

@@ -149,6 +149,23 @@ constexpr std::string_view kResult = R"({
       "description": "How many values of each type of personal data were masked.",
       "additionalProperties": {"type": "integer"}
     },
+    "profile": {"type": "string", "description": "Of policy, under which it ran."},
+    "policy_version": {"type": "string", "description": "Digest of the rules in force."},
+    "findings": {
+      "type": "array",
+      "description": "What the scanner found in the program before it ran.",
+      "items": {
+        "type": "object",
+        "properties": {
+          "rule": {"type": "string"},
+          "severity": {"type": "string", "enum": ["low", "medium", "high", "critical"]},
+          "action": {"type": "string", "enum": ["note", "warn", "ask", "refuse"]},
+          "line": {"type": "integer"},
+          "text": {"type": "string"}
+        },
+        "required": ["rule", "severity", "action", "line", "text"]
+      }
+    },
     "usage": {
       "type": "object",
       "properties": {
