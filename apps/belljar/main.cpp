@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "config/load.h"
 #include "config/show.h"
+#include "tools_command.h"
 
 namespace {
 
@@ -41,6 +42,7 @@ struct CommandLine {
     TokenOptions token;
     belljar::apps::AdminOptions admin;
     ConversationOptions conversations;
+    belljar::apps::ToolOptions tools;
     bool token_from_input = false;
     bool conformance = false;
     bool list_attacks = false;
@@ -297,6 +299,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("admin")) {
         return belljar::apps::administer(app, *loaded, line.admin);
     }
+    if (app.got_subcommand("tools")) {
+        return belljar::apps::manage_tools(app, *loaded, line.tools);
+    }
     if (app.got_subcommand("conversations")) {
         return manage_conversations(app, *loaded, line);
     }
@@ -339,6 +344,7 @@ int main(int argument_count, char** arguments) {
     add_token(app, line);
     belljar::apps::add_admin(app, line.admin, line.data_directory);
     add_conversations(app, line);
+    belljar::apps::add_tools(app, line.tools);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

@@ -178,16 +178,15 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
-                                                              "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 4> kUnusedSections{"files.workspace_path", "policy.",
+                                                              "packages.", "audit."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && key != "tools.path" && key != "tools.dialects" &&
-            key != "policy.data_science" &&
+        if (unused && key != "policy.data_science" &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});
