@@ -385,13 +385,14 @@ def _plain_blocks(descriptor, since):
 
 def _packed_blocks(name, descriptor):
     """From the first line to the last."""
-    machine, rest, place = _zlib.decompressobj(31), b"", 0
+    machine, rest, place, inside = _zlib.decompressobj(31), b"", 0, False
     try:
         while packed := _os.pread(descriptor, 1 << 20, place):
             place += len(packed)
             while packed:
                 rest += machine.decompress(packed, _BLOCK)
                 packed = machine.unconsumed_tail
+                inside = not machine.eof
                 if machine.eof:  # several members, one after the other
                     packed = machine.unused_data.lstrip(b"\0")
                     machine = _zlib.decompressobj(31)
@@ -400,7 +401,10 @@ def _packed_blocks(name, descriptor):
                     yield _Block(rest[:cut])
                     rest = rest[cut:]
     except _zlib.error as error:
+        inside = False
         _warn(name, f"is damaged, and not searched from there on: {error}")
+    if inside:
+        _warn(name, "ends before its end; somebody may still be writing it")
     if rest:
         yield _Block(rest)
 
