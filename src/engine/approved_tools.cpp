@@ -67,7 +67,8 @@ Task<void> ApprovedTools::watch(std::function<void()> renewed) {
         bool news = false;
         while (!news && !watch_.stopped()) {
             news = co_await watch_.await_change(kLookAgain);
-            news = news || identities() != known;  // a look at links, after a rest without news
+            // After a rest without news: a look at links, and another trial if the last one failed.
+            news = news || identities() != known || read_digest_.empty();
         }
     }
 }

@@ -86,7 +86,7 @@ Result<approved::PackPtr> Engine::tools_for(const RunPlan& plan) {
     approved::Reader reader{.principal = plan.request.principal,
                             .roles = plan.request.tool_sets,
                             .tool_sets = sets_of(plan)};
-    if (principals_ != nullptr && reader.roles.empty()) {
+    if (principals_ != nullptr && reader.roles.empty() && !tools_.shelf().for_everybody()) {
         reader.roles = principals_->tool_sets_of(reader.principal);
     }
     return tools_.shelf().pack_for(reader);

@@ -26,15 +26,18 @@ void ToolShelf::adopt(approved::Collection collection) {
         return approved::may_use(module.approval, {});
     });
     // Without one there are no tools, which is what fails least.
-    common_ = pack_for({}).value_or(std::make_shared<const approved::Pack>());
+    const auto empty = std::make_shared<const approved::Pack>();
+    common_ = make_pack_for({}).value_or(empty);
 }
 
 Result<approved::PackPtr> ToolShelf::pack_for(const approved::Reader& reader) {
-    std::vector<bool> seen(collection_.modules.size(), true);
-    if (!for_everybody_ || reader.tool_sets) {
-        for (std::size_t index = 0; index < seen.size(); ++index) {
-            seen[index] = approved::may_use(collection_.modules[index].approval, reader);
-        }
+    return for_everybody_ && !reader.tool_sets ? common_ : make_pack_for(reader);
+}
+
+Result<approved::PackPtr> ToolShelf::make_pack_for(const approved::Reader& reader) {
+    std::vector<bool> seen;
+    for (const approved::Module& module : collection_.modules) {
+        seen.push_back(approved::may_use(module.approval, reader));
     }
     if (const auto found = packs_.find(seen); found != packs_.end()) {
         return found->second;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,13 @@ class ToolShelf {
     [[nodiscard]] Result<approved::PackPtr> pack_for(const approved::Reader& reader);
     // That of a caller about whom nothing is known; never nullptr.
     [[nodiscard]] approved::PackPtr common() const { return common_; }
+    // Whether roles make no difference.
+    [[nodiscard]] bool for_everybody() const { return for_everybody_; }
     [[nodiscard]] const approved::Collection& collection() const { return collection_; }
 
    private:
+    [[nodiscard]] Result<approved::PackPtr> make_pack_for(const approved::Reader& reader);
+
     approved::Collection collection_;
     bool for_everybody_ = true;  // no module is for some only
     approved::PackPtr common_ = std::make_shared<const approved::Pack>();
