@@ -50,7 +50,7 @@ class ToolSink final : public PackSink {
     Fd file_;
 };
 
-Result<std::uint64_t> size_of(const Fd& pack) {
+Result<void> check_size(const Fd& pack) {
     struct stat status{};
     if (::fstat(pack.get(), &status) != 0) {
         return fail(system_error("fstat"));
@@ -59,7 +59,7 @@ Result<std::uint64_t> size_of(const Fd& pack) {
     if (!S_ISREG(status.st_mode) || size > kLargestToolPack) {
         return fail(system_error("a pack of tools that is none", EPROTO));
     }
-    return size;
+    return {};
 }
 
 // At a place and not from where the last reader stopped: all jars share one open file.
@@ -102,10 +102,11 @@ Result<void> mount_tools(const Fd& root, const Spec& spec) {
     if (!spec.tools.valid()) {
         return {};
     }
-    BJ_TRY(const std::uint64_t size, size_of(spec.tools));
-    const std::uint64_t room = size + kMostInodes * kPage;  // the last page of a file is not full
+    BJ_TRY_VOID(check_size(spec.tools));
+    // The last page of a file is not full. Not the size of this pack, which would tell of it.
+    constexpr std::uint64_t kRoom = kLargestToolPack + kMostInodes * kPage;
     BJ_TRY(const Fd mount, make_filesystem("tmpfs",
-                                           {{"size", std::to_string(room)},
+                                           {{"size", std::to_string(kRoom)},
                                             {"nr_inodes", std::to_string(kMostInodes)},
                                             {"mode", "0755"}},
                                            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
