@@ -18,8 +18,8 @@ std::string find_own_tools() {
     const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
     const std::string place = (self.parent_path() / "tools").string();
     struct stat status{};
-    const bool usable = !error && ::stat(place.c_str(), &status) == 0 &&
-                        S_ISDIR(status.st_mode) && (status.st_mode & kOthersRead) == kOthersRead;
+    const bool usable = !error && ::stat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                        (status.st_mode & kOthersRead) == kOthersRead;
     return usable ? place : "";
 }
 

@@ -90,7 +90,8 @@ int write_draft(const approved::Source& source, const std::string& owner) {
 }  // namespace
 
 void add_tools(CLI::App& app, ToolOptions& options) {
-    CLI::App* tools = app.add_subcommand("tools", "Look after the modules that programs may import");
+    CLI::App* tools =
+        app.add_subcommand("tools", "Look after the modules that programs may import");
     tools->require_subcommand(1);
     tools->add_option("--path", options.path, "Directory of modules (tools.path)");
     CLI::App* list = tools->add_subcommand("list", "What is served, and what is not and why");
@@ -126,9 +127,9 @@ int manage_tools(const CLI::App& app, const config::Loaded& loaded, const ToolOp
     if (chosen->got_subcommand("manifest")) {
         return write_draft(**source, options.owner);
     }
-    const Result<approved::Collection> collection =
-        chosen->got_subcommand("verify") ? try_all(loaded.settings, **source)
-                                         : approved::read_collection(**source);
+    const Result<approved::Collection> collection = chosen->got_subcommand("verify")
+                                                        ? try_all(loaded.settings, **source)
+                                                        : approved::read_collection(**source);
     if (!collection) {
         complain(collection.error());
         return kExitFailed;

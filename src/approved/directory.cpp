@@ -42,8 +42,8 @@ Fd open_in(const Fd& root, const std::string& path, int flags) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how,
-                                         sizeof(how))));
+    return Fd(
+        static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
 }
 
 Problem problem_of(int error) {
@@ -203,9 +203,9 @@ class Reading {
         }
         size_ += module.content.size();
         if (size_ > kLargestCollection.count) {
-            refuse(module.approval.file,
-                   {.reason = "too_large", .text = fmt::format("all together have more than {}",
-                                                               format_bytes(kLargestCollection))});
+            refuse(module.approval.file, {.reason = "too_large",
+                                          .text = fmt::format("all together have more than {}",
+                                                              format_bytes(kLargestCollection))});
             return;
         }
         collection_.modules.push_back(std::move(module));

@@ -143,17 +143,14 @@ TEST_F(ToolDirectory, WhatIsNoModuleIsRefused) {
     write("tools.py", "");
     write("main.py", "");
     approve({});
-    write("manifest.toml",
-          write_manifest({{.file = "large.py", .sha256 = std::string(64, '0'), .owner = "o",
-                           .version = "1"},
-                          {.file = "pipe.py", .sha256 = std::string(64, '0'), .owner = "o",
-                           .version = "1"},
-                          {.file = "folder.py", .sha256 = std::string(64, '0'), .owner = "o",
-                           .version = "1"},
-                          {.file = "tools.py", .sha256 = crypto::sha256_hex(""), .owner = "o",
-                           .version = "1"},
-                          {.file = "main.py", .sha256 = crypto::sha256_hex(""), .owner = "o",
-                           .version = "1"}}));
+    write(
+        "manifest.toml",
+        write_manifest(
+            {{.file = "large.py", .sha256 = std::string(64, '0'), .owner = "o", .version = "1"},
+             {.file = "pipe.py", .sha256 = std::string(64, '0'), .owner = "o", .version = "1"},
+             {.file = "folder.py", .sha256 = std::string(64, '0'), .owner = "o", .version = "1"},
+             {.file = "tools.py", .sha256 = crypto::sha256_hex(""), .owner = "o", .version = "1"},
+             {.file = "main.py", .sha256 = crypto::sha256_hex(""), .owner = "o", .version = "1"}}));
     EXPECT_EQ(served(), Names{});
     EXPECT_EQ(refused(), (Names{"shadows main.py", "shadows tools.py", "special folder.py",
                                 "special pipe.py", "too_large large.py"}));
@@ -231,8 +228,8 @@ TEST(ToolPack, HostileOnesAreRefused) {
     std::string name = testing::TempDir() + "pack-XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     const Fd directory(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (const std::string& text : {std::string(), std::string(3, 'x'), std::string(100, '\0'),
-                                    std::string(1000, '\xff')}) {
+    for (const std::string& text :
+         {std::string(), std::string(3, 'x'), std::string(100, '\0'), std::string(1000, '\xff')}) {
         const Fd pack = make_sealed_file("pack", text).value();
         EXPECT_FALSE(jar::unpack_tools(pack, directory));
     }

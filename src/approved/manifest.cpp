@@ -20,9 +20,9 @@ constexpr std::size_t kLongestText = 1000;
 constexpr std::size_t kMostNames = 1000;  // in a list
 constexpr std::string_view kHexadecimal = "0123456789abcdef";
 
-constexpr auto kKeys = std::to_array<std::string_view>({"file", "sha256", "owner", "version",
-                                                        "description", "principals", "roles",
-                                                        "tool_sets", "needs"});
+constexpr auto kKeys =
+    std::to_array<std::string_view>({"file", "sha256", "owner", "version", "description",
+                                     "principals", "roles", "tool_sets", "needs"});
 
 std::unexpected<Error> refuse(const toml::node& node, std::string_view rule) {
     return fail(ErrorCode::InvalidArgument,
@@ -153,8 +153,8 @@ bool is_servable_name(std::string_view file) {
 
 bool may_use(const Approval& approval, const Reader& reader) {
     const bool for_everybody = approval.principals.empty() && approval.roles.empty();
-    const bool named = std::ranges::find(approval.principals, reader.principal) !=
-                       approval.principals.end();
+    const bool named =
+        std::ranges::find(approval.principals, reader.principal) != approval.principals.end();
     if (!for_everybody && !named && !share_a_name(approval.roles, reader.roles)) {
         return false;
     }

@@ -19,11 +19,11 @@ std::string refusal(const std::string& text) {
 
 TEST(ToolManifest, SaysWhatIsApprovedForWhom) {
     const auto parsed = parse_manifest(
-        "manifest.toml",
-        module_text("log_store.py", "description = \"Logs\"\nprincipals = [\"ada\"]\n"
-                                    "roles = [\"analyst\"]\ntool_sets = [\"log-analysis\"]\n"
-                                    "needs = [\"logs\"]\n") +
-            module_text("deep/part.py"));
+        "manifest.toml", module_text("log_store.py",
+                                     "description = \"Logs\"\nprincipals = [\"ada\"]\n"
+                                     "roles = [\"analyst\"]\ntool_sets = [\"log-analysis\"]\n"
+                                     "needs = [\"logs\"]\n") +
+                             module_text("deep/part.py"));
     ASSERT_TRUE(parsed) << parsed.error().message;
     ASSERT_EQ(parsed->size(), 2U);
     EXPECT_EQ(parsed->front().owner, "platform");
@@ -63,8 +63,8 @@ TEST(ToolManifest, PathsStayInTheDirectory) {
 }
 
 TEST(ToolManifest, DigestsAreWhole) {
-    for (const std::string& digest : {std::string(63, 'a'), std::string(64, 'g'),
-                                      std::string(64, 'A'), std::string(65, 'a')}) {
+    for (const std::string& digest :
+         {std::string(63, 'a'), std::string(64, 'g'), std::string(64, 'A'), std::string(65, 'a')}) {
         std::string text = module_text("a.py");
         text.replace(text.find(kDigest), kDigest.size(), digest);
         EXPECT_TRUE(refusal(text).contains("sha256")) << digest;

@@ -58,8 +58,8 @@ Task<void> ApprovedTools::watch(std::function<void()> renewed) {
     while (source_ && !watch_.stopped()) {
         watch_.look_at(approved::watched_places(*source_));
         known = identities();
-        Result<approved::Collection> read =
-            co_await threads_.run([source = *source_] { return approved::read_collection(source); });
+        Result<approved::Collection> read = co_await threads_.run(
+            [source = *source_] { return approved::read_collection(source); });
         const bool changed = co_await renew(std::move(read));
         if (changed) {
             renewed();

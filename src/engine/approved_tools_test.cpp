@@ -83,9 +83,8 @@ class ApprovedToolsTest : public testing::Test {
 
     // Modules called bad.py cannot be imported.
     void begin() {
-        asio::co_spawn(context, run(), [](const std::exception_ptr& failure) {
-            EXPECT_FALSE(failure);
-        });
+        asio::co_spawn(context, run(),
+                       [](const std::exception_ptr& failure) { EXPECT_FALSE(failure); });
     }
     Task<void> run() {
         co_await tools->begin(

@@ -319,8 +319,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
     BJ_CO_TRY(const approved::PackPtr tools, tools_for(plan));
     co_await pool_.await_one(jar_of.get(), plan.limits, tools);
-    if (std::optional<LaunchedJar> ready =
-            pool_.take(*jar_of, plan.limits, Begin::AtOnce, tools)) {
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits, Begin::AtOnce, tools)) {
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
@@ -385,16 +384,14 @@ Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
     BJ_CO_TRY(const approved::PackPtr tools, tools_for(*plan));
     co_await pool_.await_one(jar_of.get(), limits, tools);
-    if (std::optional<LaunchedJar> ready =
-            pool_.take(*jar_of, limits, Begin::WhenTold, tools)) {
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold, tools)) {
         co_return std::move(*ready);
     }
     std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
     while (true) {
-        BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
-                                              {.begin = Begin::WhenTold,
-                                               .zygote = zygote,
-                                               .tools = tools}));
+        BJ_CO_TRY(LaunchedJar jar,
+                  launch_jar(executor_, warden_, *manifest, limits,
+                             {.begin = Begin::WhenTold, .zygote = zygote, .tools = tools}));
         const bool waits = co_await jar.io.await_sign();
         if (waits) {
             co_return jar;

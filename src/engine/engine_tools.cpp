@@ -127,9 +127,8 @@ Task<Result<std::vector<Refusal>>> Engine::try_modules(approved::PackPtr pack,
         co_return together;
     }
     if (files.size() == 1) {
-        co_return std::vector<Refusal>{{.file = files.front(),
-                                        .reason = "import_failed",
-                                        .text = "its import ends the jar"}};
+        co_return std::vector<Refusal>{
+            {.file = files.front(), .reason = "import_failed", .text = "its import ends the jar"}};
     }
     std::vector<Refusal> refusals;
     for (const std::string& file : files) {
@@ -150,8 +149,8 @@ Task<Result<std::vector<Refusal>>> Engine::try_at_once(approved::PackPtr pack,
     plan.request.stdin_text = to_text(json::value(std::move(names)));
     plan.request.arguments.clear();
     plan.limits.timeout = kTrialTime;
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                          {.tools = std::move(pack)}));
+    BJ_CO_TRY(LaunchedJar jar,
+              launch_jar(executor_, warden_, *manifest, plan.limits, {.tools = std::move(pack)}));
     BJ_CO_TRY(const RunResult result,
               co_await run_once(&plan, manifest.get(), std::move(jar),
                                 std::make_shared<Cancellation>(), LiveStreams{}));
@@ -164,8 +163,7 @@ Task<Result<std::vector<Refusal>>> Engine::try_at_once(approved::PackPtr pack,
 
 void Engine::serve_tools() {
     pool_.stock(tools_.shelf().common());
-    tasks_.spawn("watch tools",
-                 tools_.watch([this] { pool_.stock(tools_.shelf().common()); }));
+    tasks_.spawn("watch tools", tools_.watch([this] { pool_.stock(tools_.shelf().common()); }));
 }
 
 }  // namespace belljar::engine

@@ -310,8 +310,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     if ((without_tools != kGuestFdCount && !has_courier) || known ||
         message.timeout_nanoseconds <= 0 || message.proc > jar::ProcView::Masked ||
         message.waits > 1 || message.has_tools > 1 || message.shows_logs > 1 ||
-        message.write_execute > jar::WriteExecute::Denied ||
-        !is_guest_of(message)) {
+        message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {

@@ -63,9 +63,9 @@ struct LaunchMessage {
     std::uint32_t processes;
     jar::ProcView proc;
     jar::WriteExecute write_execute;
-    std::uint32_t zygote;  // who forks the guest; 0: nobody
-    jar::GuestKind guest;  // Fork with a zygote; else Program or Launcher
-    std::uint32_t waits;   // 1: the run begins with a StartMessage, and its clock only then
+    std::uint32_t zygote;      // who forks the guest; 0: nobody
+    jar::GuestKind guest;      // Fork with a zygote; else Program or Launcher
+    std::uint32_t waits;       // 1: the run begins with a StartMessage, and its clock only then
     std::uint32_t has_tools;   // 1: the last descriptor is a pack of tools
     std::uint32_t shows_logs;  // 1: the directory of logs is shown at /logs
     jar::CommandText command;

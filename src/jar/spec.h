@@ -81,8 +81,8 @@ struct SpecMessage {
     std::uint64_t memory_bytes;
     std::uint64_t tmp_bytes;
     std::uint64_t workspace_bytes;
-    HostPath root;   // where the system directories come from; empty: the host's own
-    HostPath logs;   // shown at /logs; empty: nothing
+    HostPath root;  // where the system directories come from; empty: the host's own
+    HostPath logs;  // shown at /logs; empty: nothing
     CommandText command;
 };
 

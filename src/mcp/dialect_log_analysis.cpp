@@ -330,8 +330,8 @@ Task<Result<ToolOutcome>> call_other_module(ToolContext context, ToolCall call,
                                         {"function", nullptr},
                                         {"arguments", std::move(call.arguments)}},
                   .principal = std::move(call.principal)};
-    BJ_CO_TRY(const ScriptEnd end, co_await run_script(context.executor, std::move(script),
-                                                       std::move(cancellation)));
+    BJ_CO_TRY(const ScriptEnd end,
+              co_await run_script(context.executor, std::move(script), std::move(cancellation)));
     ToolOutcome outcome = answer(call.name, end);
     if (outcome.failed && outcome.text.starts_with("Error: " + missing)) {
         co_return fail(ErrorCode::NotFound, missing);

@@ -30,10 +30,10 @@ constexpr auto kTools = std::to_array<std::string_view>(
     {"log_store", "privacy", "workspace", "skills", "tool_discovery"});
 // Besides those, as its document has them, and the package that the tools are in.
 constexpr auto kHarmless = std::to_array<std::string_view>(
-    {"json",      "re",       "math",        "datetime", "collections", "itertools", "functools",
-     "operator",  "string",   "textwrap",    "unicodedata", "statistics", "random",  "hashlib",
-     "base64",    "copy",     "pprint",      "enum",     "dataclasses", "typing",    "time",
-     "csv"});
+    {"json",        "re",       "math",   "datetime", "collections", "itertools",
+     "functools",   "operator", "string", "textwrap", "unicodedata", "statistics",
+     "random",      "hashlib",  "base64", "copy",     "pprint",      "enum",
+     "dataclasses", "typing",   "time",   "csv"});
 
 std::vector<std::string> allowed_modules() {
     std::vector<std::string> names(kTools.begin(), kTools.end());
@@ -50,15 +50,15 @@ std::string written(const RunResult& result) {
     return text + errors;
 }
 
-// As the guest says it: Import 'os' is not allowed.
+// As the guest says it: Import 'os' is not allowed, or Import of 'os' is not allowed in sandbox.
 std::string import_failure(const std::string& message, const std::vector<std::string>& allowed) {
-    constexpr std::string_view kBegin = "Import '";
-    constexpr std::string_view kEnd = "' is not allowed";
-    if (!message.starts_with(kBegin) || !message.ends_with(kEnd)) {
+    const std::size_t begin = message.find('\'');
+    const std::size_t end = message.find("' is not allowed");
+    if (!message.starts_with("Import ") || end == std::string::npos || begin >= end) {
         return "Import error: " + message;
     }
-    return fmt::format("Import error: Import of {}. Allowed modules: {}",
-                       message.substr(kBegin.size() - 1), fmt::join(allowed, ", "));
+    return fmt::format("Import error: Import of {}' is not allowed. Allowed modules: {}",
+                       message.substr(begin, end - begin), fmt::join(allowed, ", "));
 }
 
 std::string failure(const RunResult& result, std::uint64_t seconds,
@@ -146,9 +146,9 @@ Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
     const execution::OutputForm form = request.output_form;
     BJ_CO_TRY(const RunResult result,
               co_await context.executor->execute(std::move(request), std::move(cancellation)));
-    const json::value error =
-        result.success() ? json::value(nullptr)
-                         : json::value(make_valid_utf8(failure(result, seconds, allowed)));
+    const json::value error = result.success()
+                                  ? json::value(nullptr)
+                                  : json::value(make_valid_utf8(failure(result, seconds, allowed)));
     co_return ToolOutcome{.text = pretty(view_of(written(result), error)),
                           .more = content_of(result, form),
                           .structured = outcome::to_json(result)};  // its text says if it failed

@@ -115,8 +115,8 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
 
 // In the words of this dialect, which are not those of our own tool of that name.
 Task<HttpResponse> ToolDoor::execute_code(ToolCall call, engine::CancellationPtr cancellation) {
-    const Result<ToolOutcome> outcome =
-        co_await execute_for_logs({.executor = &executor_}, std::move(call), std::move(cancellation));
+    const Result<ToolOutcome> outcome = co_await execute_for_logs(
+        {.executor = &executor_}, std::move(call), std::move(cancellation));
     if (!outcome) {
         const ErrorCode code = outcome.error().code;
         co_return fault(code == ErrorCode::InvalidArgument ? 400 : execution::http_status(code),

@@ -111,7 +111,7 @@ def test_a_new_version_is_for_new_jars(own_server, folder):
     for _ in range(5):  # none of those made ahead has the old one
         assert number(server) == 2
     old = server.execute("import importlib\nimportlib.reload(version).NUMBER",
-                         session_id=session["session"]["session_id"])
+                         session_id=session["session_id"])
     assert old["result"] == 1, old
 
 

@@ -245,7 +245,8 @@ with open(sys.argv[1], "wb") as file:
 def test_a_gigabyte_is_searched_in_little_memory(log_server, logs, capsys):
     path = logs / "huge.log"
     subprocess.run([sys.executable, "-c", GIGABYTES, str(path), str(1 << 30)], check=True)
-    code = "import log_store\n[log_store.search_logs('huge', 'needle'), log_store.tail_logs('huge', 1)]"
+    code = ("import log_store\n"
+            "[log_store.search_logs('huge', 'needle'), log_store.tail_logs('huge', 1)]")
     try:
         record = log_server.execute(code, timeout=60, memory="128m")
     finally:
