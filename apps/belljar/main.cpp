@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "config/load.h"
 #include "config/show.h"
+#include "tools_command.h"
 
 namespace {
 
@@ -47,6 +48,7 @@ struct CommandLine {
     belljar::apps::AdminOptions admin;
     belljar::apps::AuditOptions audit;
     ConversationOptions conversations;
+    belljar::apps::ToolOptions tools;
     bool token_from_input = false;
     bool conformance = false;
     bool list_attacks = false;
@@ -330,6 +332,9 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("audit")) {
         return belljar::apps::examine_trail(app, *loaded, line.audit);
     }
+    if (app.got_subcommand("tools")) {
+        return belljar::apps::manage_tools(app, *loaded, line.tools);
+    }
     if (app.got_subcommand("conversations")) {
         return manage_conversations(app, *loaded, line);
     }
@@ -387,6 +392,7 @@ int main(int argument_count, char** arguments) {
     belljar::apps::add_admin(app, line.admin, line.data_directory);
     add_conversations(app, line);
     belljar::apps::add_audit(app, line.audit, line.data_directory);
+    belljar::apps::add_tools(app, line.tools);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

@@ -31,6 +31,7 @@ struct ServiceParts {
     const storage::UrlSigner* url_signer = nullptr;
     storage::StateDatabase* state = nullptr;
     execution::CleanupOrder cleanup{};
+    std::optional<approved::Source> tools{};  // set by Runtime::create
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(

@@ -80,6 +80,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
              .memory_limit = memory_limit_of(options_.isolation)},
             log),
       log_(log),
+      tools_(executor, options_.tools, log),
       directory_(executor, options_.runners_path, runners, log),
       languages_(
           executor, Detection(options_.root),
@@ -108,8 +109,8 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
-            [this](runner::ManifestPtr manifest, const execution::Limits& limits) {
-                return launch_waiting(std::move(manifest), limits);
+            [this](runner::ManifestPtr manifest, const RunPlan* plan) {
+                return launch_waiting(std::move(manifest), plan);
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -307,15 +308,16 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    co_await pool_.await_one(jar_of.get(), plan.limits);
-    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits)) {
+    BJ_CO_TRY(const approved::PackPtr tools, tools_for(plan));
+    co_await pool_.await_one(jar_of.get(), plan.limits, tools);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits, Begin::AtOnce, tools)) {
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
     }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                                 {.begin = Begin::AtOnce, .zygote = zygote}));
+                                                 {.zygote = zygote, .tools = tools}));
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(forked),
                                                      cancellation, {.watch = live.watch});
         if (result || cancellation->requested()) {
@@ -324,7 +326,8 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
         // It may have died in between; nothing of the program has run.
         log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
     }
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits, {}));
+    BJ_CO_TRY(LaunchedJar jar,
+              launch_jar(executor_, warden_, *manifest, plan.limits, {.tools = tools}));
     Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::move(cancellation), std::move(live));
     co_return result;
@@ -333,9 +336,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
 // The program and its clock wait until the files are there.
 Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr manifest,
                                                CancellationPtr cancellation, LiveStreams live) {
-    const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    co_await pool_.await_one(jar_of.get(), plan.limits);
-    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, plan.limits));
+    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan));
     Result<void> given = co_await live.stay->give(jar.files);
     if (given && cancellation->requested()) {
         given = fail(ErrorCode::Cancelled, "cancelled before it started");
@@ -369,15 +370,19 @@ void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
 }
 
 Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
-                                                 execution::Limits limits) {
+                                                 const RunPlan* plan) {
+    const execution::Limits limits = plan->limits;
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold)) {
+    BJ_CO_TRY(const approved::PackPtr tools, tools_for(*plan));
+    co_await pool_.await_one(jar_of.get(), limits, tools);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold, tools)) {
         co_return std::move(*ready);
     }
     std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
     while (true) {
-        BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
-                                              {.begin = Begin::WhenTold, .zygote = zygote}));
+        BJ_CO_TRY(LaunchedJar jar,
+                  launch_jar(executor_, warden_, *manifest, limits,
+                             {.begin = Begin::WhenTold, .zygote = zygote, .tools = tools}));
         const bool waits = co_await jar.io.await_sign();
         if (waits) {
             co_return jar;
@@ -503,6 +508,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     result.limits = plan->limits;
     result.profile = plan->profile;
     result.policy_version = plan->policy_version;
+    result.tools_digest = digest_of(jar);
     result.findings = plan->findings;
     result.network_attempts = exit.network;
     result.trace = plan->request.trace;
@@ -601,6 +607,7 @@ void Engine::close() {
     languages_later_.cancel();
     languages_.stop();
     directory_.stop();
+    tools_.stop();
     pool_.close();
     if (runs_) {
         runs_->close();

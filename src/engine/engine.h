@@ -9,6 +9,7 @@
 #include "base/task.h"
 #include "engine/admission.h"
 #include "engine/approvals.h"
+#include "engine/approved_tools.h"
 #include "engine/daily_quota.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
@@ -62,6 +63,7 @@ class Engine final : public Executor {
         std::vector<Overseer*> overseers{};      // each outlives the engine
         config::AuditCode recorded_code = config::AuditCode::Digest;
         execution::PrivacyRules privacy{};  // of every run, besides those of its plan
+        std::optional<approved::Source> tools{};  // nothing: there are none
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
     };
@@ -105,6 +107,9 @@ class Engine final : public Executor {
     }
     [[nodiscard]] PolicyNews policy_news() const override { return news_; }
     [[nodiscard]] Result<void> approve(Approval approval) override;
+    // Approved tools as they are now; try_tools() says which modules can be imported at all.
+    [[nodiscard]] ApprovedTools& tools() { return tools_; }
+    Task<Result<approved::Collection>> try_tools(approved::Collection collection);
     // What is told of runs while they go on.
     [[nodiscard]] RunFeed& feed() { return feed_; }
 
@@ -150,6 +155,14 @@ class Engine final : public Executor {
     Task<Result<std::string>> try_language(LanguagePtr language);
     Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
                                                  std::uint32_t zygote);
+    // Those of them that cannot be imported out of this pack.
+    Task<Result<std::vector<approved::Refusal>>> try_modules(approved::PackPtr pack,
+                                                             std::vector<std::string> files);
+    Task<Result<std::vector<approved::Refusal>>> try_at_once(approved::PackPtr pack,
+                                                             std::vector<std::string> files);
+    void serve_tools();
+    // What a run can import.
+    [[nodiscard]] Result<approved::PackPtr> tools_for(const execution::RunPlan& plan);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     [[nodiscard]] execution::RunAccount account_of(const execution::RunRequest& request) const;
     // Tells every overseer of a call that a guest's jar has just refused.
@@ -197,7 +210,7 @@ class Engine final : public Executor {
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
     Task<Result<LaunchedJar>> launch_waiting(runner::ManifestPtr manifest,
-                                             execution::Limits limits);
+                                             const execution::RunPlan* plan);
     struct End {
         execution::RawExit exit{};
         std::optional<TakenFiles> files{};
@@ -212,6 +225,7 @@ class Engine final : public Executor {
     Admission admission_;
     JarPool pool_;
     const Log& log_;
+    ApprovedTools tools_;
     std::optional<Zygotes> zygotes_;
     std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;

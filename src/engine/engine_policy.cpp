@@ -132,6 +132,7 @@ Task<Result<LanguagePtr>> Engine::language_for(RunRequest* request) {
                        "\"conversation_id\": files that outlive a run are not kept here");
     }
     load_languages();
+    tools_.load();
     const LanguagePtr language = languages_.find(request->language);
     if (language == nullptr) {
         co_return fail(ErrorCode::Unsupported,

@@ -118,7 +118,7 @@ Task<void> WardenLink::listen() {
 
 Result<JarId> WardenLink::launch(const isolation::Launch& launch,
                                  std::array<Fd, isolation::kGuestFdCount> descriptors, Begin begin,
-                                 Fd courier) {
+                                 Belongings belongings) {
     if (!alive_) {
         return fail(warden_lost());
     }
@@ -127,8 +127,12 @@ Result<JarId> WardenLink::launch(const isolation::Launch& launch,
     message.waits = begin == Begin::WhenTold ? 1 : 0;
     std::vector<Fd> fds(std::make_move_iterator(descriptors.begin()),
                         std::make_move_iterator(descriptors.end()));
-    if (courier.valid()) {
-        fds.push_back(std::move(courier));
+    if (belongings.courier.valid()) {
+        fds.push_back(std::move(belongings.courier));
+    }
+    if (belongings.tools.valid()) {
+        message.has_tools = 1;
+        fds.push_back(std::move(belongings.tools));
     }
     BJ_TRY_VOID(post(isolation::encode_message(message), std::move(fds)));
     waiting_.emplace(jar, std::make_shared<Waiting>(executor_));

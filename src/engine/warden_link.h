@@ -40,11 +40,20 @@ class WardenLink {
     // Called once if the warden goes away by itself.
     void on_loss(std::function<void()> handler) { on_loss_ = std::move(handler); }
 
-    // Orders a jar. The descriptors go to the warden and are closed here; `courier` is init's end
-    // of the socket for files.
+    // What else a jar gets, as far as it is there.
+    struct Belongings {
+        Fd courier{};  // init's end of the socket for files
+        Fd tools{};    // a pack of them
+    };
+    // Orders a jar. The descriptors go to the warden and are closed here.
     Result<isolation::JarId> launch(const isolation::Launch& launch,
                                     std::array<Fd, isolation::kGuestFdCount> descriptors,
-                                    Begin begin = Begin::AtOnce, Fd courier = {});
+                                    Begin begin, Belongings belongings);
+    Result<isolation::JarId> launch(const isolation::Launch& order,
+                                    std::array<Fd, isolation::kGuestFdCount> descriptors,
+                                    Begin begin = Begin::AtOnce) {
+        return launch(order, std::move(descriptors), begin, Belongings{});
+    }
     // Begins the run of a jar that waits. Of the limits only time, memory and processor can still
     // be chosen.
     Result<void> start(isolation::JarId jar, const execution::Limits& limits,
