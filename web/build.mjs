@@ -38,7 +38,9 @@ function hashOf(files) {
 
 function run(command, args, environment, otherwise) {
   const ended = spawnSync(command, args, {
-    cwd: WEB, encoding: "utf8", env: { ...process.env, ...environment },
+    cwd: WEB,
+    encoding: "utf8",
+    env: { ...process.env, ...environment },
   });
   if (ended.error || ended.status !== 0) {
     console.error(`${ended.stdout ?? ""}${ended.stderr ?? ""}${ended.error?.message ?? ""}`);
@@ -50,8 +52,12 @@ function installPackages() {
   const stamp = path.join(WEB, "node_modules", "installed.stamp");
   const wanted = hashOf([path.join(WEB, "package-lock.json")]);
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, "utf8") === wanted) return;
-  run("npm", ["ci", "--no-audit", "--no-fund"], {},
-    "npm could not install the packages of web/package-lock.json; its words are above");
+  run(
+    "npm",
+    ["ci", "--no-audit", "--no-fund"],
+    {},
+    "npm could not install the packages of web/package-lock.json; its words are above",
+  );
   fs.writeFileSync(stamp, wanted);
 }
 
@@ -63,8 +69,12 @@ function build(hash) {
   fs.mkdirSync(KEPT, { recursive: true });
   const fresh = fs.mkdtempSync(path.join(KEPT, "new-"));
   const dist = path.join(fresh, "dist");
-  run("npm", ["run", "build"], { BELLJAR_WEB_OUT: dist },
-    "the web interface could not be built; what is wrong is above");
+  run(
+    "npm",
+    ["run", "build"],
+    { BELLJAR_WEB_OUT: dist },
+    "the web interface could not be built; what is wrong is above",
+  );
   pack(dist, fresh);
   try {
     fs.renameSync(fresh, made);
@@ -85,6 +95,8 @@ for (const name of fs.readdirSync(KEPT)) {
 for (const name of ["web_assets.bin", "web_assets.cpp"]) {
   const text = fs.readFileSync(path.join(made, name));
   const place = path.resolve(target, name);
-  fs.writeFileSync(place, name.endsWith(".cpp")
-    ? text.toString().replaceAll("@FOLDER@", path.resolve(target)) : text);
+  fs.writeFileSync(
+    place,
+    name.endsWith(".cpp") ? text.toString().replaceAll("@FOLDER@", path.resolve(target)) : text,
+  );
 }

@@ -14,16 +14,20 @@ const TYPES = {
 };
 
 function filesBelow(folder) {
-  return fs.readdirSync(folder, { withFileTypes: true, recursive: true })
+  return fs
+    .readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name)).sort();
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
 }
 
 function compress(content) {
-  const brotli = zlib.brotliCompressSync(content, { params: {
-    [zlib.constants.BROTLI_PARAM_QUALITY]: 11,
-    [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-  } });
+  const brotli = zlib.brotliCompressSync(content, {
+    params: {
+      [zlib.constants.BROTLI_PARAM_QUALITY]: 11,
+      [zlib.constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    },
+  });
   return { brotli, gzip: zlib.gzipSync(content, { level: 9 }) };
 }
 
@@ -44,7 +48,9 @@ export function pack(dist, folder) {
     return `        {"${path.basename(file)}", "${type}", "${tag}", ${add(brotli)}, ${add(gzip)}},`;
   });
   fs.writeFileSync(path.join(folder, "web_assets.bin"), Buffer.concat(parts));
-  fs.writeFileSync(path.join(folder, "web_assets.cpp"), `// Made by web/pack.mjs.
+  fs.writeFileSync(
+    path.join(folder, "web_assets.cpp"),
+    `// Made by web/pack.mjs.
 #include "api/web_assets.h"
 
 #include <array>
@@ -75,5 +81,6 @@ ${rows.join("\n")}
 }
 
 }  // namespace belljar::api
-`);
+`,
+  );
 }

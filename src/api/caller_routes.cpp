@@ -40,11 +40,10 @@ HttpResponse CallerRoutes::describe(const access::HttpRequest& request) const {
         }
     }
     const engine::SandboxInfo info = executor_.info();
-    return {.body =
-                to_text(json::object{{"principal", make_valid_utf8(request.principal)},
-                                     {"rights", std::move(rights)},
-                                     {"version", info.version},
-                                     {"isolation", outcome::to_json(info.isolation)}})};
+    return {.body = to_text(json::object{{"principal", make_valid_utf8(request.principal)},
+                                         {"rights", std::move(rights)},
+                                         {"version", info.version},
+                                         {"isolation", outcome::to_json(info.isolation)}})};
 }
 
 }  // namespace belljar::api

@@ -75,7 +75,6 @@ HttpResponse send(const HttpRequest& request, const WebAsset& asset, HttpRespons
     response.headers.emplace_back("ETag", tag);
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
     response.headers.emplace_back("Referrer-Policy", "no-referrer");
-    response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
     if (!coding.empty()) {
         response.headers.emplace_back("Content-Encoding", coding);
     }
@@ -83,8 +82,8 @@ HttpResponse send(const HttpRequest& request, const WebAsset& asset, HttpRespons
         response.status = 304;
         return response;
     }
-    response.body =
-        coding.empty() ? unpack(asset.gzip) : std::string(coding == "br" ? asset.brotli : asset.gzip);
+    response.body = coding.empty() ? unpack(asset.gzip)
+                                   : std::string(coding == "br" ? asset.brotli : asset.gzip);
     return response;
 }
 
@@ -94,9 +93,9 @@ HttpResponse send_file(const Call& call) {
     if (asset == nullptr) {
         return access::make_refusal(404, "there is no such file of the web interface");
     }
-    return send(call.request, *asset,
-                {.headers = {{"Cache-Control", std::string(kForEver)},
-                             {"Vary", "Accept-Encoding"}}});
+    return send(
+        call.request, *asset,
+        {.headers = {{"Cache-Control", std::string(kForEver)}, {"Vary", "Accept-Encoding"}}});
 }
 
 }  // namespace
@@ -115,6 +114,7 @@ HttpResponse web_page(const HttpRequest& request) {
                              {"Vary", "Accept, Accept-Encoding"},
                              {"Content-Security-Policy", std::string(kPolicy)},
                              {"Cross-Origin-Opener-Policy", "same-origin"},
+                             {"Cross-Origin-Resource-Policy", "same-origin"},
                              {"Permissions-Policy",
                               "camera=(), microphone=(), geolocation=(), payment=(), usb=()"}}});
 }

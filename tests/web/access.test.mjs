@@ -36,11 +36,16 @@ test("a token is entered, and only this tab keeps it", async () => {
 });
 
 test("the link that serve prints opens the page, and leaves the address at once", async () => {
-  const page = await openPage(opened.browser, server, { path: `/#token=${server.token}`, token: null });
+  const page = await openPage(opened.browser, server, {
+    path: `/#token=${server.token}`,
+    token: null,
+  });
   await page.getByRole("button", { name: /^Run/ }).waitFor();
   assert.equal(await kept(page), server.token);
   assert.ok(!page.url().includes("token"), page.url());
-  assert.ok(!(await page.evaluate(() => document.documentElement.outerHTML)).includes(server.token));
+  assert.ok(
+    !(await page.evaluate(() => document.documentElement.outerHTML)).includes(server.token),
+  );
   for (const url of page.found.requests) assert.ok(!url.includes(server.token), url);
   await page.finish();
 });
@@ -59,8 +64,10 @@ test("a wrong token is told so, and another one can be tried", async () => {
 });
 
 test("a token that ends while it is used is asked for again, and the program stays", async () => {
-  const { token } = await server.ask("/v1/admin/tokens",
-    { body: { name: "brief", roles: ["user"], expires: "1h" }, status: 201 });
+  const { token } = await server.ask("/v1/admin/tokens", {
+    body: { name: "brief", roles: ["user"], expires: "1h" },
+    status: 201,
+  });
   const page = await openPage(opened.browser, server, { token });
   await runProgram(page, "print('still here')", "python");
   await server.ask("/v1/admin/tokens/brief", { method: "DELETE" });
@@ -74,7 +81,10 @@ test("a token that ends while it is used is asked for again, and the program sta
 });
 
 test("a user is shown what a user may do", async () => {
-  const { token } = await server.ask("/v1/admin/tokens", { body: { name: "ordinary", roles: ["user"] }, status: 201 });
+  const { token } = await server.ask("/v1/admin/tokens", {
+    body: { name: "ordinary", roles: ["user"] },
+    status: 201,
+  });
   const page = await openPage(opened.browser, server, { token, path: "/#/operate/tokens" });
   await page.getByRole("link", { name: "Connect" }).waitFor();
   assert.equal(await page.getByRole("link", { name: "Operate", exact: true }).count(), 0);
@@ -97,10 +107,20 @@ test("a server without authentication is entered without a token", async () => {
 });
 
 test("nothing but the token opens anything: other sites have nothing to send", async () => {
-  const answer = await fetch(`${server.origin}/v1/runs`, { method: "POST", body: '{"code": "1"}',
-    headers: { "Content-Type": "text/plain", Cookie: `token=${server.token}` } });
+  const answer = await fetch(`${server.origin}/v1/runs`, {
+    method: "POST",
+    body: '{"code": "1"}',
+    headers: { "Content-Type": "text/plain", Cookie: `token=${server.token}` },
+  });
   assert.equal(answer.status, 401);
-  const strange = await fetch(`${server.origin}/v1/runs`, { method: "POST", body: '{"code": "1"}', headers: {
-    "Content-Type": "application/json", Origin: "http://evil.example", Authorization: `Bearer ${server.token}` } });
+  const strange = await fetch(`${server.origin}/v1/runs`, {
+    method: "POST",
+    body: '{"code": "1"}',
+    headers: {
+      "Content-Type": "application/json",
+      Origin: "http://evil.example",
+      Authorization: `Bearer ${server.token}`,
+    },
+  });
   assert.equal(strange.status, 403);
 });

@@ -11,18 +11,28 @@ const HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
 const FIRST_LOAD_BYTES = 250 * 1024;
 let server;
 
-before(async () => { server = await startServer(); });
+before(async () => {
+  server = await startServer();
+});
 after(() => server.stop());
 
 // Without the help of fetch, which takes codings away.
 function get(path, headers = {}, method = "GET") {
   return new Promise((resolve, reject) => {
-    http.request(server.origin + path, { method, headers }, (answer) => {
-      const parts = [];
-      answer.on("data", (part) => parts.push(part));
-      answer.on("end", () => resolve({ status: answer.statusCode, headers: answer.headers,
-        body: Buffer.concat(parts) }));
-    }).on("error", reject).end();
+    http
+      .request(server.origin + path, { method, headers }, (answer) => {
+        const parts = [];
+        answer.on("data", (part) => parts.push(part));
+        answer.on("end", () =>
+          resolve({
+            status: answer.statusCode,
+            headers: answer.headers,
+            body: Buffer.concat(parts),
+          }),
+        );
+      })
+      .on("error", reject)
+      .end();
   });
 }
 
@@ -45,8 +55,15 @@ test("browsers get the page, programs what they always got", async () => {
 test("the policy is strict, and nothing is inline", async () => {
   const page = await get("/", { Accept: HTML });
   const policy = page.headers["content-security-policy"];
-  for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'",
-    "frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"]) {
+  for (const part of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+  ]) {
     assert.ok(policy.includes(part), `${part} in ${policy}`);
   }
   assert.doesNotMatch(policy, /unsafe|https?:|\*/);
@@ -67,7 +84,10 @@ test("the page is asked for again, its files are kept for ever", async () => {
     const answer = await get(file, { "Accept-Encoding": "gzip" });
     assert.equal(answer.status, 200, file);
     assert.match(answer.headers["cache-control"], /immutable/);
-    const same = await get(file, { "Accept-Encoding": "gzip", "If-None-Match": answer.headers.etag });
+    const same = await get(file, {
+      "Accept-Encoding": "gzip",
+      "If-None-Match": answer.headers.etag,
+    });
     assert.equal(same.status, 304, file);
     const other = await get(file, { "If-None-Match": answer.headers.etag });
     assert.equal(other.status, 200, "another coding is another representation");
@@ -91,8 +111,15 @@ test("every coding holds the same", async () => {
 });
 
 test("there are no other files", async () => {
-  for (const path of ["/assets/", "/assets/index.html", "/assets/../src/api.ts", "/assets/%2e%2e%2findex.html",
-    "/assets/nothing.js", "/assets/a/b.js", "/assets/%00"]) {
+  for (const path of [
+    "/assets/",
+    "/assets/index.html",
+    "/assets/../src/api.ts",
+    "/assets/%2e%2e%2findex.html",
+    "/assets/nothing.js",
+    "/assets/a/b.js",
+    "/assets/%00",
+  ]) {
     const answer = await get(path, { Accept: HTML });
     assert.ok([400, 401, 404].includes(answer.status), `${path}: ${answer.status}`);
   }

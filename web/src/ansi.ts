@@ -16,7 +16,8 @@ export interface Piece {
 }
 
 // CSI sequences, OSC sequences, and other escapes of one letter.
-const ESCAPE = /\x1b\[([0-9;:?]*)([ -/]*[@-~])|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
+const ESCAPE =
+  /\x1b\[([0-9;:?]*)([ -/]*[@-~])|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
 const LONGEST_OPEN = 4200;
 
 export class AnsiReader {
@@ -105,7 +106,8 @@ function paletteColor(index: number): string {
   }
   const level = (part: number) => (part === 0 ? 0 : 55 + part * 40);
   const cube = index - 16;
-  return `rgb(${level(Math.floor(cube / 36))} ${level(Math.floor(cube / 6) % 6)} ${level(cube % 6)})`;
+  const [red, green] = [Math.floor(cube / 36), Math.floor(cube / 6) % 6];
+  return `rgb(${level(red)} ${level(green)} ${level(cube % 6)})`;
 }
 
 // An element for one piece; plain text needs none.
@@ -115,7 +117,9 @@ export function pieceNode(piece: Piece, kind: string): Node {
     kind === "stderr" ? "err" : "",
     style.color === undefined ? "" : `c${style.color}`,
     style.background === undefined ? "" : `b${style.background}`,
-    style.bold ? "bold" : "", style.dim ? "dim" : "", style.italic ? "italic" : "",
+    style.bold ? "bold" : "",
+    style.dim ? "dim" : "",
+    style.italic ? "italic" : "",
     style.underline ? "underline" : "",
   ].filter(Boolean);
   if (classes.length === 0 && !style.rgb) return document.createTextNode(piece.text);

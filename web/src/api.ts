@@ -4,7 +4,11 @@ import { leave, storedToken } from "./session";
 
 // A refusal of the server, or that there was no answer (status 0).
 export class Problem extends Error {
-  constructor(readonly status: number, message: string, readonly code = "") {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly code = "",
+  ) {
     super(message);
   }
 }
@@ -40,8 +44,13 @@ export async function call(path: string, order: Order = {}): Promise<Response> {
   try {
     response = await fetch(path, {
       method: order.method ?? (body === undefined ? "GET" : "POST"),
-      headers, body, signal: order.signal, credentials: "omit", cache: "no-store",
-      redirect: "error", referrerPolicy: "no-referrer",
+      headers,
+      body,
+      signal: order.signal,
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
     });
   } catch (error) {
     if (order.signal?.aborted) throw error;
@@ -57,9 +66,12 @@ export async function call(path: string, order: Order = {}): Promise<Response> {
 
 async function readProblem(response: Response): Promise<Problem> {
   try {
-    const told = await response.json() as { detail?: string; error?: string; code?: string };
-    return new Problem(response.status, told.detail ?? told.error ?? response.statusText,
-      told.code ?? "");
+    const told = (await response.json()) as { detail?: string; error?: string; code?: string };
+    return new Problem(
+      response.status,
+      told.detail ?? told.error ?? response.statusText,
+      told.code ?? "",
+    );
   } catch {
     return new Problem(response.status, `The server answered ${response.status}.`);
   }
@@ -68,7 +80,7 @@ async function readProblem(response: Response): Promise<Problem> {
 export async function ask<T>(path: string, order: Order = {}): Promise<T> {
   const response = await call(path, order);
   if (response.status === 204) return undefined as T;
-  return await response.json() as T;
+  return (await response.json()) as T;
 }
 
 export function explain(error: unknown): string {

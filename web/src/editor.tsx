@@ -3,10 +3,21 @@
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers }
-  from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -29,7 +40,7 @@ const look = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "var(--active-line)" },
   ".cm-activeLineGutter": { backgroundColor: "transparent", color: "var(--ink)" },
   ".cm-cursor": { borderLeftColor: "var(--accent)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground":
     { backgroundColor: "var(--selection)" },
   ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
 });
@@ -39,9 +50,14 @@ const colors = HighlightStyle.define([
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--code-string)" },
   { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "var(--code-number)" },
   { tag: [tags.comment, tags.meta], color: "var(--code-comment)", fontStyle: "italic" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
-    color: "var(--code-function)" },
-  { tag: [tags.className, tags.typeName, tags.definition(tags.typeName)], color: "var(--code-type)" },
+  {
+    tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
+    color: "var(--code-function)",
+  },
+  {
+    tag: [tags.className, tags.typeName, tags.definition(tags.typeName)],
+    color: "var(--code-type)",
+  },
 ]);
 
 export function Editor({ code, language, label, onChange, onRun }: Properties) {
@@ -58,15 +74,29 @@ export function Editor({ code, language, label, onChange, onRun }: Properties) {
       return true;
     };
     const made = new EditorView({
-      parent: root, root,
+      parent: root,
+      root,
       state: EditorState.create({
         doc: code,
         extensions: [
-          Prec.highest(keymap.of([{ key: "Mod-Enter", run }, { key: "Shift-Enter", run }])),
-          lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), drawSelection(),
-          history(), indentOnInput(), bracketMatching(), closeBrackets(),
+          Prec.highest(
+            keymap.of([
+              { key: "Mod-Enter", run },
+              { key: "Shift-Enter", run },
+            ]),
+          ),
+          lineNumbers(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          drawSelection(),
+          history(),
+          indentOnInput(),
+          bracketMatching(),
+          closeBrackets(),
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-          syntaxHighlighting(colors), look, mode.current.of([]),
+          syntaxHighlighting(colors),
+          look,
+          mode.current.of([]),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange(update.state.doc.toString());
@@ -86,10 +116,14 @@ export function Editor({ code, language, label, onChange, onRun }: Properties) {
 
   useEffect(() => {
     let wanted = true;
-    highlighting(language).then((extension) => {
-      if (wanted) view.current?.dispatch({ effects: mode.current.reconfigure(extension) });
-    }).catch(() => undefined); // without colours, then
-    return () => { wanted = false; };
+    highlighting(language)
+      .then((extension) => {
+        if (wanted) view.current?.dispatch({ effects: mode.current.reconfigure(extension) });
+      })
+      .catch(() => undefined); // without colours, then
+    return () => {
+      wanted = false;
+    };
   }, [language]);
 
   return <div class="editor" ref={place} />;

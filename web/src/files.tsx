@@ -10,7 +10,11 @@ import { asRows, DataTable, LongText } from "./results";
 const PREVIEW_BYTES = 64 * 1024;
 const LARGEST_PICTURE = 8 * 1024 * 1024;
 const PICTURES: Record<string, string> = {
-  png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp",
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
   svg: "image/svg+xml",
 };
 
@@ -36,8 +40,9 @@ export function Files({ conversation, version, changed }: Properties) {
 
   const load = async () => {
     try {
-      const page = await ask<{ conversations: unknown[] } & { files: FileEntry[]; next_cursor: string | null }>(
-        `/v1/conversations/${encodeURIComponent(conversation)}/files?limit=100`);
+      const page = await ask<
+        { conversations: unknown[] } & { files: FileEntry[]; next_cursor: string | null }
+      >(`/v1/conversations/${encodeURIComponent(conversation)}/files?limit=100`);
       setFiles(page.files);
       setMore(page.next_cursor !== null);
     } catch (failure) {
@@ -71,25 +76,55 @@ export function Files({ conversation, version, changed }: Properties) {
   };
 
   return (
-    <section class={`files ${over ? "over" : ""}`} aria-label="Files"
-      onDragOver={(event) => { event.preventDefault(); setOver(true); }}
-      onDragLeave={() => setOver(false)} onDrop={drop}>
+    <section
+      class={`files ${over ? "over" : ""}`}
+      aria-label="Files"
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
       <div class="files-head">
         <h3>Files</h3>
         <label class="button small">
-          Upload<input type="file" multiple class="sr"
-            onChange={(event) => { void upload(event.currentTarget.files); event.currentTarget.value = ""; }} />
+          Upload
+          <input
+            type="file"
+            multiple
+            class="sr"
+            onChange={(event) => {
+              void upload(event.currentTarget.files);
+              event.currentTarget.value = "";
+            }}
+          />
         </label>
       </div>
-      {busy && <p class="note" role="status">{busy}</p>}
+      {busy && (
+        <p class="note" role="status">
+          {busy}
+        </p>
+      )}
       {error && <Message>{error}</Message>}
-      {files.length === 0 && <p class="empty">Drop files here. Programs find them in{" "}
-        <code>/workspace</code>, and what they write there appears here.</p>}
+      {files.length === 0 && (
+        <p class="empty">
+          Drop files here. Programs find them in <code>/workspace</code>, and what they write there
+          appears here.
+        </p>
+      )}
       <ul class="file-list">
         {files.map((file) => (
-          <FileRow key={file.path} file={file} conversation={conversation} isNew={changed.has(file.path)}
-            open={opened?.path === file.path} onError={setError} onChange={load}
-            onOpen={() => setOpened(opened?.path === file.path ? undefined : file)} />
+          <FileRow
+            key={file.path}
+            file={file}
+            conversation={conversation}
+            isNew={changed.has(file.path)}
+            open={opened?.path === file.path}
+            onError={setError}
+            onChange={load}
+            onOpen={() => setOpened(opened?.path === file.path ? undefined : file)}
+          />
         ))}
       </ul>
       {more && <p class="note">Only the first 100 are listed.</p>}
@@ -112,7 +147,8 @@ function FileRow({ file, conversation, isNew, open, onOpen, onChange, onError }:
     try {
       const signed = await ask<{ url: string }>(
         `/v1/conversations/${encodeURIComponent(conversation)}/files:sign`,
-        { body: { path: file.path, expires_in: 600 } });
+        { body: { path: file.path, expires_in: 600 } },
+      );
       const link = document.createElement("a");
       link.href = onThisOrigin(signed.url);
       link.download = file.path.split("/").pop() ?? "file";
@@ -132,13 +168,19 @@ function FileRow({ file, conversation, isNew, open, onOpen, onChange, onError }:
   return (
     <li>
       <div class="file-row">
-        <button type="button" class="link file-name" aria-expanded={open} onClick={onOpen}>{file.path}</button>
+        <button type="button" class="link file-name" aria-expanded={open} onClick={onOpen}>
+          {file.path}
+        </button>
         {isNew && <span class="badge calm">new</span>}
         <span class="quiet">{bytes(file.size)}</span>
-        <button type="button" class="small" onClick={download}>Download</button>
+        <button type="button" class="small" onClick={download}>
+          Download
+        </button>
         <SureButton label="Delete" sure="Really delete" onSure={remove} />
       </div>
-      {open && <Preview key={`${file.path} ${file.modified}`} file={file} conversation={conversation} />}
+      {open && (
+        <Preview key={`${file.path} ${file.modified}`} file={file} conversation={conversation} />
+      )}
     </li>
   );
 }
@@ -149,26 +191,47 @@ function Preview({ file, conversation }: { file: FileEntry; conversation: string
   const [look, setLook] = useState<Look>();
   useEffect(() => {
     let url = "";
-    load(file, conversation).then((found) => {
-      if ("picture" in found) url = found.picture;
-      setLook(found);
-    }).catch((error: unknown) => setLook({ nothing: explain(error) }));
+    load(file, conversation)
+      .then((found) => {
+        if ("picture" in found) url = found.picture;
+        setLook(found);
+      })
+      .catch((error: unknown) => setLook({ nothing: explain(error) }));
     return () => URL.revokeObjectURL(url);
   }, []);
   if (!look) return <p class="note">Loading…</p>;
   if ("nothing" in look) return <p class="note">{look.nothing}</p>;
   if ("picture" in look) {
-    return <img class="picture" src={look.picture} alt={`The file ${file.path}`}
-      onError={() => setLook({ nothing: "This is not a picture that can be shown." })} />;
+    return (
+      <img
+        class="picture"
+        src={look.picture}
+        alt={`The file ${file.path}`}
+        onError={() => setLook({ nothing: "This is not a picture that can be shown." })}
+      />
+    );
   }
   const rows = look.csv ? asRows(readCsv(look.text)) : undefined;
   const cut = file.size > PREVIEW_BYTES;
   return (
     <div class="preview">
-      {rows ? <DataTable rows={{ ...rows, columns: (rows.rows[0] ?? []).map(String),
-        rows: rows.rows.slice(1), total: cut ? rows.rows.length - 1 : rows.total - 1 }} />
-        : <LongText text={look.text} name={file.path} />}
-      {cut && <p class="note">The first {bytes(PREVIEW_BYTES)} of {bytes(file.size)}.</p>}
+      {rows ? (
+        <DataTable
+          rows={{
+            ...rows,
+            columns: (rows.rows[0] ?? []).map(String),
+            rows: rows.rows.slice(1),
+            total: cut ? rows.rows.length - 1 : rows.total - 1,
+          }}
+        />
+      ) : (
+        <LongText text={look.text} name={file.path} />
+      )}
+      {cut && (
+        <p class="note">
+          The first {bytes(PREVIEW_BYTES)} of {bytes(file.size)}.
+        </p>
+      )}
     </div>
   );
 }
@@ -198,10 +261,15 @@ export function readCsv(text: string): string[][] {
     const letter = text[at]!;
     if (quoted) {
       if (letter !== '"') field += letter;
-      else if (text[at + 1] === '"') { field += '"'; at += 1; } else quoted = false;
+      else if (text[at + 1] === '"') {
+        field += '"';
+        at += 1;
+      } else quoted = false;
     } else if (letter === '"' && field === "") quoted = true;
-    else if (letter === separator) { row.push(field); field = ""; }
-    else if (letter === "\n") {
+    else if (letter === separator) {
+      row.push(field);
+      field = "";
+    } else if (letter === "\n") {
       row.push(field.replace(/\r$/, ""));
       rows.push(row);
       row = [];

@@ -26,9 +26,15 @@ export function count(value: number): string {
 export function time(text: string | undefined): string {
   if (!text) return "";
   const when = new Date(text);
-  return Number.isNaN(when.getTime()) ? text : when.toLocaleString(undefined, {
-    month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit",
-  });
+  return Number.isNaN(when.getTime())
+    ? text
+    : when.toLocaleString(undefined, {
+        month: "short",
+        day: "numeric",
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit",
+      });
 }
 
 export function plural(value: number, word: string): string {

@@ -23,14 +23,27 @@ const place = new Store<Place>({ view: "play", rest: "" });
 // Of the views that are not needed at once.
 function useView<P>(load: () => Promise<ComponentType<P>>): ComponentType<P> | undefined {
   const [view, setView] = useState<{ made: ComponentType<P> }>();
-  useEffect(() => { void load().then((made) => setView({ made })); }, []);
+  useEffect(() => {
+    void load().then((made) => setView({ made }));
+  }, []);
   return view?.made;
 }
 
-function Lazy<P extends object>({ load, properties }:
-    { load: () => Promise<ComponentType<P>>; properties: P }) {
+function Lazy<P extends object>({
+  load,
+  properties,
+}: {
+  load: () => Promise<ComponentType<P>>;
+  properties: P;
+}) {
   const View = useView(load);
-  return View ? <View {...properties} /> : <main id="main"><p class="note">Loading…</p></main>;
+  return View ? (
+    <View {...properties} />
+  ) : (
+    <main id="main">
+      <p class="note">Loading…</p>
+    </main>
+  );
 }
 
 const loadSessions = async () => (await import("./views/sessions")).Sessions;
@@ -39,8 +52,10 @@ const loadConnect = async () => (await import("./views/connect")).Connect;
 
 function View() {
   const { view, rest } = useStore(place);
-  if (view === "sessions" && may("sessions")) return <Lazy key="sessions" load={loadSessions} properties={{}} />;
-  if (view === "operate") return <Lazy key="operate" load={loadOperate} properties={{ section: rest }} />;
+  if (view === "sessions" && may("sessions"))
+    return <Lazy key="sessions" load={loadSessions} properties={{}} />;
+  if (view === "operate")
+    return <Lazy key="operate" load={loadOperate} properties={{ section: rest }} />;
   if (view === "connect") return <Lazy key="connect" load={loadConnect} properties={{}} />;
   return <Play snippet={rest} />;
 }
@@ -48,8 +63,16 @@ function View() {
 function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" width="26" height="26">
-      <g fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">
-        <circle cx="16" cy="4.600" r="1.600" /><path d="M8 25v-9a8 8 0 0 1 16 0v9" /><path d="M5 27h22" />
+      <g
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      >
+        <circle cx="16" cy="4.600" r="1.600" />
+        <path d="M8 25v-9a8 8 0 0 1 16 0v9" />
+        <path d="M5 27h22" />
       </g>
       <circle cx="16" cy="20" r="2.800" class="spark" />
     </svg>
@@ -59,30 +82,52 @@ function Mark() {
 function Header({ caller }: { caller?: Caller }) {
   const { view } = useStore(place);
   const links = [
-    ["play", "Playground", true], ["sessions", "Sessions", may("sessions")],
+    ["play", "Playground", true],
+    ["sessions", "Sessions", may("sessions")],
     ["operate", "Operate", may("operate") || may("audit:read") || may("metrics:read")],
     ["connect", "Connect", true],
   ] as const;
   return (
     <header class="top">
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        const main = document.getElementById("main");
-        main?.setAttribute("tabindex", "-1");
-        main?.focus();
-      }}>Skip to the content</a>
-      <a class="brand" href="#/play"><Mark /> Belljar</a>
-      {caller && <nav aria-label="Views">
-        {links.filter(([, , shown]) => shown).map(([id, title]) => (
-          <a key={id} href={`#/${id}`} aria-current={view === id ? "page" : undefined}>{title}</a>
-        ))}
-      </nav>}
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          const main = document.getElementById("main");
+          main?.setAttribute("tabindex", "-1");
+          main?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <a class="brand" href="#/play">
+        <Mark /> Belljar
+      </a>
+      {caller && (
+        <nav aria-label="Views">
+          {links
+            .filter(([, , shown]) => shown)
+            .map(([id, title]) => (
+              <a key={id} href={`#/${id}`} aria-current={view === id ? "page" : undefined}>
+                {title}
+              </a>
+            ))}
+        </nav>
+      )}
       <div class="corner">
         {caller && <GradeBadge isolation={caller.isolation} />}
         <ThemeChoice />
-        {caller && <button type="button" class="small" onClick={() => leave()}
-          title={caller.principal ? `Signed in as ${caller.principal}` : undefined}>
-          {caller.principal ? `Leave (${caller.principal.slice(0, 20)})` : "Leave"}</button>}
+        {caller && (
+          <button
+            type="button"
+            class="small"
+            onClick={() => leave()}
+            title={caller.principal ? `Signed in as ${caller.principal}` : undefined}
+          >
+            {caller.principal ? `Leave (${caller.principal.slice(0, 20)})` : "Leave"}
+          </button>
+        )}
       </div>
     </header>
   );
@@ -91,8 +136,13 @@ function Header({ caller }: { caller?: Caller }) {
 function ThemeChoice() {
   const chosen = useStore(theme);
   return (
-    <label class="field"><span class="sr">Colours</span>
-      <select class="small" value={chosen} onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}>
+    <label class="field">
+      <span class="sr">Colours</span>
+      <select
+        class="small"
+        value={chosen}
+        onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
+      >
         <option value="system">System</option>
         <option value="light">Light</option>
         <option value="dark">Dark</option>
@@ -111,20 +161,43 @@ function TokenForm({ message }: { message?: string }) {
   };
   return (
     <main class="entrance" id="main">
-      <form class="card" onSubmit={(event) => { event.preventDefault(); void go(token.trim()); }}>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void go(token.trim());
+        }}
+      >
         <h1>Under the glass</h1>
-        <p>Programs that nobody has looked at run here without harm. To watch, enter a token of this
-          server. It stays in this tab and goes nowhere else.</p>
-        {message && <Message>{message}</Message>}
-        <label class="field tall">Token
-          <input type="password" name="token" autoComplete="off" spellcheck={false} required value={token}
-            onInput={(event) => setToken(event.currentTarget.value)} /></label>
-        <p class="actions">
-          <button type="submit" class="primary" disabled={busy}>Enter</button>
-          <button type="button" disabled={busy} onClick={() => go("")}>The server asks for none</button>
+        <p>
+          Programs that nobody has looked at run here without harm. To watch, enter a token of this
+          server. It stays in this tab and goes nowhere else.
         </p>
-        <p class="note"><code>belljar serve</code> prints a link that brings the token along; later it is in
-          the file <code>token</code> of the data directory.</p>
+        {message && <Message>{message}</Message>}
+        <label class="field tall">
+          Token
+          <input
+            type="password"
+            name="token"
+            autoComplete="off"
+            spellcheck={false}
+            required
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        <p class="actions">
+          <button type="submit" class="primary" disabled={busy}>
+            Enter
+          </button>
+          <button type="button" disabled={busy} onClick={() => go("")}>
+            The server asks for none
+          </button>
+        </p>
+        <p class="note">
+          <code>belljar serve</code> prints a link that brings the token along; later it is in the
+          file <code>token</code> of the data directory.
+        </p>
       </form>
     </main>
   );
@@ -143,7 +216,9 @@ class Shield extends Component<{ children: ComponentChildren }, { failed?: strin
     return (
       <main id="main">
         <Message>This view could not be shown: {this.state.failed}</Message>
-        <button type="button" onClick={() => this.setState({ failed: undefined })}>Try again</button>
+        <button type="button" onClick={() => this.setState({ failed: undefined })}>
+          Try again
+        </button>
       </main>
     );
   }
@@ -156,13 +231,20 @@ function App() {
     <>
       <Header caller={caller} />
       <Shield>
-        {now.state === "unknown" && <main id="main"><p class="note">Connecting…</p></main>}
+        {now.state === "unknown" && (
+          <main id="main">
+            <p class="note">Connecting…</p>
+          </main>
+        )}
         {now.state === "asking" && <TokenForm message={now.message} />}
         {now.state === "open" && <View />}
       </Shield>
-      {caller && <footer class="foot">
-        <span>Belljar {caller.version}</span><a href="/docs">API reference</a>
-      </footer>}
+      {caller && (
+        <footer class="foot">
+          <span>Belljar {caller.version}</span>
+          <a href="/docs">API reference</a>
+        </footer>
+      )}
     </>
   );
 }

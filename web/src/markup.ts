@@ -1,18 +1,28 @@
-// HTML that a program made, cut down to what has no power: known tags with known attributes. This is
-// for looks and for a quiet console alone. What makes it harmless is the frame that it is shown in,
-// which has neither scripts nor our origin (frame.tsx).
+// HTML that a program made, cut down to what has no power: known tags with known attributes. This
+// is for looks and for a quiet console alone. What makes it harmless is the frame that it is shown
+// in, which has neither scripts nor our origin (frame.tsx).
 
-const TAGS = new Set(("a abbr article b blockquote br caption center code col colgroup dd del details "
-  + "div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark "
-  + "ol p pre q s samp section small span strike strong sub summary sup table tbody td tfoot th thead "
-  + "time tr u ul var").split(" "));
-const ATTRIBUTES = new Set("align valign colspan rowspan scope title dir lang alt width height span "
-  .trim().split(" "));
+const TAGS = new Set(
+  (
+    "a abbr article b blockquote br caption center code col colgroup dd del details " +
+    "div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd " +
+    "li main mark ol p pre q s samp section small span strike strong sub summary sup table " +
+    "tbody td tfoot th thead time tr u ul var"
+  ).split(" "),
+);
+const ATTRIBUTES = new Set(
+  "align valign colspan rowspan scope title dir lang alt width height span ".trim().split(" "),
+);
 // Their content is no text to be shown.
-const SILENT = new Set(("script style title textarea template iframe noscript noembed noframes xmp "
-  + "object svg math select audio video head plaintext").split(" "));
+const SILENT = new Set(
+  (
+    "script style title textarea template iframe noscript noembed noframes xmp " +
+    "object svg math select audio video head plaintext"
+  ).split(" "),
+);
 const VOID = new Set(["br", "hr", "img", "col"]);
-const TAG = /<(\/?)([a-zA-Z][^\s/>]{0,40})((?:[^'">]|"[^"]*"|'[^']*')*)>|<!--[\s\S]*?(?:-->|$)|<[!?][^>]*>/g;
+const TAG =
+  /<(\/?)([a-zA-Z][^\s/>]{0,40})((?:[^'">]|"[^"]*"|'[^']*')*)>|<!--[\s\S]*?(?:-->|$)|<[!?][^>]*>/g;
 const ATTRIBUTE = /([^\s=/"'>]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)/g;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const COLOR = /(?:^|[;\s])background(?:-color)?\s*:\s*(#[0-9a-fA-F]{3,6}|[a-z]{3,20})\s*(?:;|$)/;

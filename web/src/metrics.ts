@@ -17,7 +17,9 @@ export function parseMetrics(text: string): Sample[] {
     if (!match) continue;
     const labels: Record<string, string> = {};
     for (const label of (match[2] ?? "").matchAll(LABEL)) {
-      labels[label[1]!] = label[2]!.replace(/\\(.)/g, (_, letter: string) => (letter === "n" ? "\n" : letter));
+      labels[label[1]!] = label[2]!.replace(/\\(.)/g, (_, letter: string) =>
+        letter === "n" ? "\n" : letter,
+      );
     }
     samples.push({ name: match[1]!, labels, value: Number(match[3]) });
   }
@@ -32,14 +34,21 @@ export function total(samples: Sample[], name: string): number {
 export type Histogram = [number, number][];
 
 export function histogram(samples: Sample[], name: string): Histogram {
-  return samples.filter((one) => one.name === `${name}_bucket`)
-    .map((one): [number, number] => [one.labels.le === "+Inf" ? Infinity : Number(one.labels.le), one.value])
+  return samples
+    .filter((one) => one.name === `${name}_bucket`)
+    .map((one): [number, number] => [
+      one.labels.le === "+Inf" ? Infinity : Number(one.labels.le),
+      one.value,
+    ])
     .sort((left, right) => left[0] - right[0]);
 }
 
 // Of what came between two readings; null if nothing did.
 export function quantile(share: number, now: Histogram, before?: Histogram): number | null {
-  const counts = now.map(([end, value], at): [number, number] => [end, value - (before?.[at]?.[1] ?? 0)]);
+  const counts = now.map(([end, value], at): [number, number] => [
+    end,
+    value - (before?.[at]?.[1] ?? 0),
+  ]);
   const all = counts.at(-1)?.[1] ?? 0;
   if (all <= 0) return null;
   let start = 0;

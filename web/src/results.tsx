@@ -14,30 +14,49 @@ const MOST_COLUMNS = 30;
 
 // Without limits there is nothing to compare with, and a line is enough.
 export function ResultHead({ result, limits }: { result: RunResult; limits?: Limits }) {
-  const code = result.signal !== undefined ? `signal ${result.signal}`
-    : result.exit_code === null ? "" : `exit code ${result.exit_code}`;
+  const code =
+    result.signal !== undefined
+      ? `signal ${result.signal}`
+      : result.exit_code === null
+        ? ""
+        : `exit code ${result.exit_code}`;
   return (
     <div class="result-head">
       <p class="result-line">
         <StatusBadge status={result.status} />
         <span>{STATUS_WORDS[result.status] ?? result.status}</span>
         {code && <span class="quiet">{code}</span>}
-        {!limits && <span class="took quiet">{seconds(result.usage.wall_seconds)},{" "}
-          {bytes(result.usage.memory_peak_bytes)}</span>}
+        {!limits && (
+          <span class="took quiet">
+            {seconds(result.usage.wall_seconds)}, {bytes(result.usage.memory_peak_bytes)}
+          </span>
+        )}
         <GradeBadge isolation={result.isolation} />
       </p>
       {limits && <UsageBars result={result} limits={limits} />}
-      {result.capped && <p class="note">Less was given than asked for: {Object.entries(result.capped)
-        .map(([name, one]) => `${name} ${String(one.given)} instead of ${String(one.asked)}`)
-        .join(", ")}.</p>}
+      {result.capped && (
+        <p class="note">
+          Less was given than asked for:{" "}
+          {Object.entries(result.capped)
+            .map(([name, one]) => `${name} ${String(one.given)} instead of ${String(one.asked)}`)
+            .join(", ")}
+          .
+        </p>
+      )}
     </div>
   );
 }
 
 const STATUS_WORDS: Record<string, string> = {
-  ok: "ran to its end", error: "ended with an error", timeout: "ran out of time",
-  memory: "ran out of memory", processes: "wanted too many processes", disk: "filled its disk",
-  output: "wrote too much", killed: "was killed", denied: "was stopped by the sandbox",
+  ok: "ran to its end",
+  error: "ended with an error",
+  timeout: "ran out of time",
+  memory: "ran out of memory",
+  processes: "wanted too many processes",
+  disk: "filled its disk",
+  output: "wrote too much",
+  killed: "was killed",
+  denied: "was stopped by the sandbox",
   cancelled: "was cancelled",
 };
 
@@ -46,12 +65,24 @@ function UsageBars({ result, limits }: { result: RunResult; limits: Limits }) {
   const most = limits.timeout_seconds;
   return (
     <div class="usage" role="group" aria-label="What it took, against the limits">
-      <Meter label="Time" value={usage.wall_seconds} most={most}
-        text={`${seconds(usage.wall_seconds)} of ${seconds(most)}`} />
-      <Meter label="CPU" value={usage.cpu_seconds} most={most * limits.cpu}
-        text={seconds(usage.cpu_seconds)} />
-      <Meter label="Memory" value={usage.memory_peak_bytes} most={limits.memory_bytes}
-        text={`${bytes(usage.memory_peak_bytes)} of ${bytes(limits.memory_bytes)}`} />
+      <Meter
+        label="Time"
+        value={usage.wall_seconds}
+        most={most}
+        text={`${seconds(usage.wall_seconds)} of ${seconds(most)}`}
+      />
+      <Meter
+        label="CPU"
+        value={usage.cpu_seconds}
+        most={most * limits.cpu}
+        text={seconds(usage.cpu_seconds)}
+      />
+      <Meter
+        label="Memory"
+        value={usage.memory_peak_bytes}
+        most={limits.memory_bytes}
+        text={`${bytes(usage.memory_peak_bytes)} of ${bytes(limits.memory_bytes)}`}
+      />
     </div>
   );
 }
@@ -82,7 +113,10 @@ export function OutputDownloads({ result }: { result: RunResult }) {
     const name = `${result.execution_id}.${stream}.txt`;
     try {
       if (result.full_output && result[`${stream}_truncated`]) {
-        await saveFrom(`/v1/runs/${encodeURIComponent(result.execution_id)}/output/${stream}`, name);
+        await saveFrom(
+          `/v1/runs/${encodeURIComponent(result.execution_id)}/output/${stream}`,
+          name,
+        );
       } else {
         save(new Blob([result[stream]], { type: "text/plain" }), name);
       }
@@ -117,11 +151,17 @@ export function Values({ result }: { result: RunResult }) {
       )}
       {shown.length > 0 && (
         <section class="shown" aria-label="Shown by the program">
-          {shown.map((bundle, index) => <Bundle bundle={bundle} key={index} index={index + 1} />)}
+          {shown.map((bundle, index) => (
+            <Bundle bundle={bundle} key={index} index={index + 1} />
+          ))}
         </section>
       )}
-      {(result.outputs_omitted ?? 0) > 0 && <p class="note">{count(result.outputs_omitted!)} more could
-        not be shown: too many, too large, or not what they claimed to be.</p>}
+      {(result.outputs_omitted ?? 0) > 0 && (
+        <p class="note">
+          {count(result.outputs_omitted!)} more could not be shown: too many, too large, or not what
+          they claimed to be.
+        </p>
+      )}
     </>
   );
 }
@@ -143,11 +183,14 @@ function Bundle({ bundle, index }: { bundle: Record<string, unknown>; index: num
   if (typeof bundle["image/svg+xml"] === "string") {
     return <Picture type="image/svg+xml" data={bundle["image/svg+xml"]} text={text || label} />;
   }
-  if (typeof bundle["text/html"] === "string") return <HtmlFrame html={bundle["text/html"]} label={label} />;
+  if (typeof bundle["text/html"] === "string")
+    return <HtmlFrame html={bundle["text/html"]} label={label} />;
   if (bundle["application/json"] !== undefined) {
     const rows = asRows(bundle["application/json"]);
     if (rows) return <DataTable rows={rows} />;
-    return <LongText text={JSON.stringify(bundle["application/json"], null, 2)} name="value.json" />;
+    return (
+      <LongText text={JSON.stringify(bundle["application/json"], null, 2)} name="value.json" />
+    );
   }
   const other = Object.values(bundle).find((one) => typeof one === "string");
   return <LongText text={String(other ?? "")} name="output.txt" />;
@@ -159,7 +202,8 @@ export function Picture({ type, data, text }: { type: string; data: string; text
   const url = useMemo(() => {
     try {
       const vector = type === "image/svg+xml";
-      const content = vector ? [data]
+      const content = vector
+        ? [data]
         : [Uint8Array.from(atob(data.replace(/\s/g, "")), (letter) => letter.charCodeAt(0))];
       return URL.createObjectURL(new Blob(content, { type }));
     } catch {
@@ -175,12 +219,19 @@ export function LongText({ text, name }: { text: string; name: string }) {
   const cut = text.length > MOST_TEXT;
   return (
     <>
-      <pre class="text" tabIndex={0}>{cut ? `${text.slice(0, MOST_TEXT)}\n…` : text}</pre>
+      <pre class="text" tabIndex={0}>
+        {cut ? `${text.slice(0, MOST_TEXT)}\n…` : text}
+      </pre>
       {cut && (
         <p class="note">
           {bytes(text.length)}, of which the beginning is shown.{" "}
-          <button type="button" class="small"
-            onClick={() => save(new Blob([text], { type: "text/plain" }), name)}>Download all</button>
+          <button
+            type="button"
+            class="small"
+            onClick={() => save(new Blob([text], { type: "text/plain" }), name)}
+          >
+            Download all
+          </button>
         </p>
       )}
     </>
@@ -201,14 +252,19 @@ export function asRows(value: unknown): Rows | undefined {
     const width = Math.min(MOST_COLUMNS, Math.max(...some.map((row) => (row as unknown[]).length)));
     return {
       columns: Array.from({ length: width }, (_, at) => String(at)),
-      rows: some.map((row) => (row as unknown[]).slice(0, width)), total: value.length,
+      rows: some.map((row) => (row as unknown[]).slice(0, width)),
+      total: value.length,
     };
   }
   if (some.every((row) => row !== null && typeof row === "object" && !Array.isArray(row))) {
-    const columns = [...new Set(some.flatMap((row) => Object.keys(row as object)))].slice(0, MOST_COLUMNS);
+    const columns = [...new Set(some.flatMap((row) => Object.keys(row as object)))].slice(
+      0,
+      MOST_COLUMNS,
+    );
     if (columns.length === 0) return undefined;
     return {
-      columns, total: value.length,
+      columns,
+      total: value.length,
       rows: some.map((row) => columns.map((name) => (row as Record<string, unknown>)[name])),
     };
   }
@@ -220,23 +276,41 @@ export function DataTable({ rows }: { rows: Rows }) {
     <>
       <div class="scroll data" tabIndex={0} role="region" aria-label="Table">
         <table>
-          <thead><tr>{rows.columns.map((name) => <th scope="col" key={name}>{name.slice(0, 80)}</th>)}</tr></thead>
+          <thead>
+            <tr>
+              {rows.columns.map((name) => (
+                <th scope="col" key={name}>
+                  {name.slice(0, 80)}
+                </th>
+              ))}
+            </tr>
+          </thead>
           <tbody>
             {rows.rows.map((row, index) => (
-              <tr key={index}>{row.map((cell, at) => <td key={at}>{cellText(cell)}</td>)}</tr>
+              <tr key={index}>
+                {row.map((cell, at) => (
+                  <td key={at}>{cellText(cell)}</td>
+                ))}
+              </tr>
             ))}
           </tbody>
         </table>
       </div>
       {rows.total > rows.rows.length && (
-        <p class="note">The first {count(rows.rows.length)} of {count(rows.total)} rows.</p>
+        <p class="note">
+          The first {count(rows.rows.length)} of {count(rows.total)} rows.
+        </p>
       )}
     </>
   );
 }
 
 function cellText(cell: unknown): string {
-  const text = cell === null || cell === undefined ? ""
-    : typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  const text =
+    cell === null || cell === undefined
+      ? ""
+      : typeof cell === "object"
+        ? JSON.stringify(cell)
+        : String(cell);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

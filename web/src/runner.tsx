@@ -31,28 +31,39 @@ export function useRun(): Running {
   const terminal = useRef<Terminal>();
   const control = useRef<AbortController>();
   const id = useRef("");
-  const [state, setState] = useState<{ phase: Phase; result?: RunResult; problem?: string; lost: number }>(
-    { phase: "idle", lost: 0 });
+  const [state, setState] = useState<{
+    phase: Phase;
+    result?: RunResult;
+    problem?: string;
+    lost: number;
+  }>({ phase: "idle", lost: 0 });
 
   useEffect(() => () => control.current?.abort(), []);
 
   const start = async (wish: Wish) => {
     if (control.current) return undefined;
     const begun = performance.now();
-    const controller = control.current = new AbortController();
-    const shown = terminal.current = new Terminal(body.current!, note.current!);
+    const controller = (control.current = new AbortController());
+    const shown = (terminal.current = new Terminal(body.current!, note.current!));
     id.current = "";
     let lost = 0;
     setState({ phase: "starting", lost: 0 });
     try {
-      const result = await run(wish, {
-        started: (execution) => {
-          id.current = execution;
-          setState({ phase: "running", lost });
+      const result = await run(
+        wish,
+        {
+          started: (execution) => {
+            id.current = execution;
+            setState({ phase: "running", lost });
+          },
+          text: (stream, text) => shown.write(stream, text),
+          dropped: (count) => {
+            lost += count;
+            shown.skip(count);
+          },
         },
-        text: (stream, text) => shown.write(stream, text),
-        dropped: (count) => { lost += count; shown.skip(count); },
-      }, controller.signal);
+        controller.signal,
+      );
       performance.mark("belljar-answered");
       shown.flush();
       performance.measure("belljar-run", { start: begun, end: performance.now() });
@@ -60,8 +71,13 @@ export function useRun(): Running {
       return result;
     } catch (error) {
       shown.flush();
-      setState({ phase: "ended", lost, problem: controller.signal.aborted
-        ? "Cancelled before the server told what became of it." : explain(error) });
+      setState({
+        phase: "ended",
+        lost,
+        problem: controller.signal.aborted
+          ? "Cancelled before the server told what became of it."
+          : explain(error),
+      });
       return undefined;
     } finally {
       control.current = undefined;
@@ -76,7 +92,9 @@ export function useRun(): Running {
       return;
     }
     cancel(id.current).catch(() => controller.abort());
-    setTimeout(() => { if (control.current === controller) controller.abort(); }, PATIENCE);
+    setTimeout(() => {
+      if (control.current === controller) controller.abort();
+    }, PATIENCE);
   };
 
   return { ...state, start, stop, body, note };
@@ -87,23 +105,44 @@ export function Outcome({ running, limits }: { running: Running; limits?: Limits
   const silent = result && result.stdout_bytes + result.stderr_bytes === 0;
   return (
     <div class="outcome">
-      <p class="sr" role="status">{phase === "running" ? "The program runs."
-        : phase === "ended" ? `The program ended${result ? `: ${result.status}` : ""}.` : ""}</p>
+      <p class="sr" role="status">
+        {phase === "running"
+          ? "The program runs."
+          : phase === "ended"
+            ? `The program ended${result ? `: ${result.status}` : ""}.`
+            : ""}
+      </p>
       {result && <ResultHead result={result} limits={limits} />}
       {problem && <Message>{problem}</Message>}
       <p class="note" ref={running.note} hidden />
-      <pre class="terminal" ref={running.body} tabIndex={0} role="log" aria-live="off"
-        aria-label="Output of the program" hidden={phase === "idle" || !!silent} />
+      <pre
+        class="terminal"
+        ref={running.body}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Output of the program"
+        hidden={phase === "idle" || !!silent}
+      />
       {silent && <p class="note">It wrote nothing.</p>}
-      {result?.error && <p class="error-line"><strong>{result.error.type}</strong>{" "}
-        {result.error.message.slice(0, 1000)}
-        {result.error.line !== undefined && <span class="quiet"> in line {result.error.line}</span>}</p>}
-      {running.lost > 0 && <p class="note">{bytes(running.lost)} came faster than they could be sent.</p>}
-      {result && <>
-        <Denials denials={result.denials} />
-        <Values result={result} />
-        <OutputDownloads result={result} />
-      </>}
+      {result?.error && (
+        <p class="error-line">
+          <strong>{result.error.type}</strong> {result.error.message.slice(0, 1000)}
+          {result.error.line !== undefined && (
+            <span class="quiet"> in line {result.error.line}</span>
+          )}
+        </p>
+      )}
+      {running.lost > 0 && (
+        <p class="note">{bytes(running.lost)} came faster than they could be sent.</p>
+      )}
+      {result && (
+        <>
+          <Denials denials={result.denials} />
+          <Values result={result} />
+          <OutputDownloads result={result} />
+        </>
+      )}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// Runs of programs: what they are asked for, what they tell while they run, and what became of them.
+// Runs of programs: what they are asked for, what they tell while they run, and their results.
 
 import { ask, call, Problem } from "./api";
 
@@ -127,10 +127,12 @@ function parseEvent(block: string): ServerEvent {
 // Ends with the result, or with a Problem that says why there is none.
 export async function run(wish: Wish, watcher: Watcher, signal: AbortSignal): Promise<RunResult> {
   const response = await call("/v1/runs", {
-    body: wish, signal, headers: { Accept: "text/event-stream" },
+    body: wish,
+    signal,
+    headers: { Accept: "text/event-stream" },
   });
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
-    return await response.json() as RunResult;
+    return (await response.json()) as RunResult;
   }
   let result: RunResult | undefined;
   try {
@@ -140,12 +142,18 @@ export async function run(wish: Wish, watcher: Watcher, signal: AbortSignal): Pr
     }
   } catch (error) {
     if (signal.aborted || error instanceof Problem) throw error;
-    throw new Problem(0, "The connection broke while the program ran. What it wrote until then is "
-      + "shown; whether it ended is not known.");
+    throw new Problem(
+      0,
+      "The connection broke while the program ran. What it wrote until then is " +
+        "shown; whether it ended is not known.",
+    );
   }
   if (!result) {
-    throw new Problem(0, "The server went away while the program ran. What it wrote until then is "
-      + "shown; whether it ended is not known.");
+    throw new Problem(
+      0,
+      "The server went away while the program ran. What it wrote until then is " +
+        "shown; whether it ended is not known.",
+    );
   }
   return result;
 }
@@ -181,6 +189,8 @@ let runners: Promise<Runner[]> | undefined;
 
 export function listRunners(): Promise<Runner[]> {
   runners ??= ask<{ runners: Runner[] }>("/v1/runners").then((told) => told.runners);
-  runners.catch(() => { runners = undefined; });
+  runners.catch(() => {
+    runners = undefined;
+  });
   return runners;
 }

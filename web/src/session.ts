@@ -21,9 +21,7 @@ export interface Caller {
 }
 
 export type Access =
-  | { state: "unknown" }
-  | { state: "asking"; message?: string }
-  | { state: "open"; caller: Caller };
+  { state: "unknown" } | { state: "asking"; message?: string } | { state: "open"; caller: Caller };
 
 export const access = new Store<Access>({ state: "unknown" });
 
@@ -65,8 +63,11 @@ export async function enter(token: string): Promise<void> {
       access.value = { state: "asking", message: error.message };
       return;
     }
-    leave(error instanceof Problem ? "This token is not valid here, or it has expired."
-      : "The server does not answer.");
+    leave(
+      error instanceof Problem
+        ? "This token is not valid here, or it has expired."
+        : "The server does not answer.",
+    );
   }
 }
 

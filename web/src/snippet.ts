@@ -7,13 +7,16 @@ export interface Snippet {
 
 const LONGEST = 64 * 1024;
 
-async function through(bytes: Uint8Array, stream: CompressionStream | DecompressionStream): Promise<Uint8Array> {
+async function through(
+  bytes: Uint8Array,
+  stream: CompressionStream | DecompressionStream,
+): Promise<Uint8Array> {
   const body = new Blob([bytes as BlobPart]).stream().pipeThrough(stream as ReadableWritablePair);
   const reader = body.getReader();
   const parts: Uint8Array[] = [];
   let size = 0;
   for (;;) {
-    const { done, value } = await reader.read() as { done: boolean; value?: Uint8Array };
+    const { done, value } = (await reader.read()) as { done: boolean; value?: Uint8Array };
     if (done) break;
     size += value!.length;
     if (size > LONGEST) {

@@ -17,7 +17,10 @@ interface Chunk {
 }
 
 export class Terminal {
-  private readers: Record<Stream, AnsiReader> = { stdout: new AnsiReader(), stderr: new AnsiReader() };
+  private readers: Record<Stream, AnsiReader> = {
+    stdout: new AnsiReader(),
+    stderr: new AnsiReader(),
+  };
   private waiting: { stream: Stream; text: string }[] = [];
   private waitingLength = 0;
   private chunks: Chunk[] = [];
@@ -26,7 +29,10 @@ export class Terminal {
   private frame = 0;
   received = 0;
 
-  constructor(private readonly body: HTMLElement, private readonly note: HTMLElement) {
+  constructor(
+    private readonly body: HTMLElement,
+    private readonly note: HTMLElement,
+  ) {
     this.clear();
   }
 
@@ -83,7 +89,9 @@ export class Terminal {
         this.chunks.push(chunk);
         this.body.append(chunk.node);
       }
-      chunk.node.append(...this.readers[stream].read(part).map((piece) => pieceNode(piece, stream)));
+      chunk.node.append(
+        ...this.readers[stream].read(part).map((piece) => pieceNode(piece, stream)),
+      );
       chunk.length += part.length;
       this.length += part.length;
     }

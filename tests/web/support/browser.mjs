@@ -9,9 +9,17 @@ import { chromium } from "playwright-core";
 
 import { ROOT } from "./server.mjs";
 
-const OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-  "--disable-breakpad", "--disable-dev-shm-usage"];
+const OPTIONS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-breakpad",
+  "--disable-dev-shm-usage",
+];
 export const SCREENSHOTS = path.join(ROOT, "build", "screenshots");
 export const DESKTOP = { width: 1280, height: 860 };
 export const PHONE = { width: 360, height: 740 };
@@ -19,7 +27,9 @@ export const PHONE = { width: 360, height: 740 };
 export async function openBrowser() {
   const home = mkdtempSync(path.join(tmpdir(), "belljar-browser-"));
   const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium", headless: true, args: OPTIONS,
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args: OPTIONS,
     env: { ...process.env, HOME: home },
   });
   const close = async () => {
@@ -31,8 +41,17 @@ export async function openBrowser() {
 
 // A page of a context of its own: nothing of another page is in it.
 export async function openPage(browser, server, options = {}) {
-  const { path: where = "/#/play", token = server.token, viewport = DESKTOP, colors = "light" } = options;
-  const context = await browser.newContext({ viewport, colorScheme: colors, acceptDownloads: true });
+  const {
+    path: where = "/#/play",
+    token = server.token,
+    viewport = DESKTOP,
+    colors = "light",
+  } = options;
+  const context = await browser.newContext({
+    viewport,
+    colorScheme: colors,
+    acceptDownloads: true,
+  });
   const page = await context.newPage();
   const found = { complaints: [], requests: [], dialogs: [], violations: [] };
   page.on("console", (message) => {
@@ -50,12 +69,16 @@ export async function openPage(browser, server, options = {}) {
   await context.exposeBinding("tellViolation", (_, text) => found.violations.push(text));
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) =>
-      globalThis.tellViolation?.(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+      globalThis.tellViolation?.(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
+    );
   });
   if (token !== null) {
     await context.addInitScript((given) => {
-      if (location.origin !== "null" && sessionStorage.getItem("belljar.token") === null
-          && !sessionStorage.getItem("test.entered")) {
+      if (
+        location.origin !== "null" &&
+        sessionStorage.getItem("belljar.token") === null &&
+        !sessionStorage.getItem("test.entered")
+      ) {
         sessionStorage.setItem("test.entered", "yes");
         sessionStorage.setItem("belljar.token", given);
       }
@@ -70,8 +93,9 @@ export async function openPage(browser, server, options = {}) {
     assert.deepEqual(complaints, [], "the console holds complaints");
     assert.deepEqual(found.violations, [], "the policy of the page was violated");
     assert.deepEqual(found.dialogs, [], "somebody opened a dialog");
-    const others = found.requests.filter((url) => !/^(data|blob|about):/.test(url)
-      && !url.startsWith(`${server.origin}/`));
+    const others = found.requests.filter(
+      (url) => !/^(data|blob|about):/.test(url) && !url.startsWith(`${server.origin}/`),
+    );
     assert.deepEqual(others, [], "somebody else was asked");
   };
   return page;

@@ -16,7 +16,8 @@ const GREETING_MS = 120_000;
 
 // Settings of whoever runs the tests are not those of the server under test.
 const ENVIRONMENT = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith("BELLJAR_")));
+  Object.entries(process.env).filter(([name]) => !name.startsWith("BELLJAR_")),
+);
 
 async function readGreeting(child) {
   let text = "";
@@ -32,13 +33,19 @@ async function readGreeting(child) {
 export async function startServer({ auth = "token", env = {} } = {}) {
   const data = mkdtempSync(path.join(tmpdir(), "belljar-web-"));
   chmodSync(data, 0o755);
-  const child = spawn(BINARY, ["serve", "--listen", "127.0.0.1:0", "--data-dir", data, "--auth", auth], {
-    env: { ...ENVIRONMENT, BELLJAR_SERVER_SHUTDOWN_TIME: "200ms", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    BINARY,
+    ["serve", "--listen", "127.0.0.1:0", "--data-dir", data, "--auth", auth],
+    {
+      env: { ...ENVIRONMENT, BELLJAR_SERVER_SHUTDOWN_TIME: "200ms", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const exited = once(child, "close");
   let log = "";
-  child.stderr.on("data", (part) => { log = (log + part).slice(-20_000); });
+  child.stderr.on("data", (part) => {
+    log = (log + part).slice(-20_000);
+  });
   const greeting = await readGreeting(child);
   const origin = /listens on (http:\S+)/.exec(greeting)?.[1];
   const token = /^ +(bj_[0-9a-f]+)$/m.exec(greeting)?.[1];
@@ -60,7 +67,8 @@ async function ask(server, url, { method, body, headers = {}, status, token = se
     method: method ?? (body === undefined ? "GET" : "POST"),
     headers: {
       ...(token ? { Authorization: `Bearer ${token}` } : {}),
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
     },
     body: typeof body === "object" ? JSON.stringify(body) : body,
   });

@@ -27,18 +27,31 @@ const SECTIONS: Section[] = [
 export function Operate({ section }: { section: string }) {
   const allowed = SECTIONS.filter((one) => may(one.right));
   const shown = allowed.find((one) => one.id === section) ?? allowed[0];
-  if (!shown) return <main id="main"><p class="empty big">Your token gives no right to operate this server.</p></main>;
+  if (!shown)
+    return (
+      <main id="main">
+        <p class="empty big">Your token gives no right to operate this server.</p>
+      </main>
+    );
   const View = shown.view;
   return (
     <main class="operate" id="main">
       <h1 class="sr">Operate</h1>
       <nav class="side" aria-label="Operate">
         {allowed.map((one) => (
-          <a key={one.id} href={`#/operate/${one.id}`} aria-current={one === shown ? "page" : undefined}>{one.title}</a>
+          <a
+            key={one.id}
+            href={`#/operate/${one.id}`}
+            aria-current={one === shown ? "page" : undefined}
+          >
+            {one.title}
+          </a>
         ))}
       </nav>
       <section class="card panel" aria-labelledby="panel-title">
-        <h2 class="panel-title" id="panel-title">{shown.title}</h2>
+        <h2 class="panel-title" id="panel-title">
+          {shown.title}
+        </h2>
         <View key={shown.id} />
       </section>
     </main>

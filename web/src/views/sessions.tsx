@@ -54,11 +54,17 @@ export function Sessions() {
   const [busy, setBusy] = useState(false);
 
   useEffect(() => {
-    listRunners().then(setRunners).catch((error: unknown) => setProblem(explain(error)));
-    ask<{ sessions: Session[] }>("/v1/sessions?limit=50").then((page) => {
-      setNotebooks(page.sessions.map((session) => ({ session, cells: [newCell()], variables: [] })));
-      setCurrent(page.sessions[0]?.session_id ?? "");
-    }).catch((error: unknown) => setProblem(explain(error)));
+    listRunners()
+      .then(setRunners)
+      .catch((error: unknown) => setProblem(explain(error)));
+    ask<{ sessions: Session[] }>("/v1/sessions?limit=50")
+      .then((page) => {
+        setNotebooks(
+          page.sessions.map((session) => ({ session, cells: [newCell()], variables: [] })),
+        );
+        setCurrent(page.sessions[0]?.session_id ?? "");
+      })
+      .catch((error: unknown) => setProblem(explain(error)));
   }, []);
 
   const add = (notebook: Notebook) => {
@@ -71,52 +77,79 @@ export function Sessions() {
     await action().catch((error: unknown) => setProblem(explain(error)));
     setBusy(false);
   };
-  const begin = () => attempt(async () => {
-    const session = await ask<Session>("/v1/sessions", { body: { language } });
-    add({ session, cells: [newCell()], variables: [] });
-  });
-  const fork = (from: Notebook) => attempt(async () => {
-    const session = await ask<Session>(`${address(from.session.session_id)}/fork`, { method: "POST" });
-    add({
-      session, variables: from.variables,
-      cells: [...from.cells.filter((one) => one.number && !one.undone)
-        .map((one) => ({ ...newCell(one.code), number: one.number, variables: one.variables })),
-      newCell()],
+  const begin = () =>
+    attempt(async () => {
+      const session = await ask<Session>("/v1/sessions", { body: { language } });
+      add({ session, cells: [newCell()], variables: [] });
     });
-  });
-  const end = (notebook: Notebook) => attempt(async () => {
-    const id = notebook.session.session_id;
-    await ask(address(id), { method: "DELETE" });
-    setNotebooks((before) => before.filter((one) => one.session.session_id !== id));
-    setCurrent((now) => (now === id ? "" : now));
-  });
-  const update = (id: string, change: (before: Notebook) => Notebook) => setNotebooks((before) =>
-    before.map((one) => (one.session.session_id === id ? change(one) : one)));
+  const fork = (from: Notebook) =>
+    attempt(async () => {
+      const session = await ask<Session>(`${address(from.session.session_id)}/fork`, {
+        method: "POST",
+      });
+      add({
+        session,
+        variables: from.variables,
+        cells: [
+          ...from.cells
+            .filter((one) => one.number && !one.undone)
+            .map((one) => ({ ...newCell(one.code), number: one.number, variables: one.variables })),
+          newCell(),
+        ],
+      });
+    });
+  const end = (notebook: Notebook) =>
+    attempt(async () => {
+      const id = notebook.session.session_id;
+      await ask(address(id), { method: "DELETE" });
+      setNotebooks((before) => before.filter((one) => one.session.session_id !== id));
+      setCurrent((now) => (now === id ? "" : now));
+    });
+  const update = (id: string, change: (before: Notebook) => Notebook) =>
+    setNotebooks((before) =>
+      before.map((one) => (one.session.session_id === id ? change(one) : one)),
+    );
 
   const shown = notebooks.find((one) => one.session.session_id === current) ?? notebooks[0];
   return (
     <main class="sessions" id="main">
       <div class="view-head">
         <h1>Sessions</h1>
-        <label class="field"><span class="sr">Language of a new session</span>
+        <label class="field">
+          <span class="sr">Language of a new session</span>
           <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
-            {runners.filter((one) => one.usable).map((one) => (
-              <option key={one.language} value={one.language}>{one.title}</option>
-            ))}
+            {runners
+              .filter((one) => one.usable)
+              .map((one) => (
+                <option key={one.language} value={one.language}>
+                  {one.title}
+                </option>
+              ))}
           </select>
         </label>
-        <button type="button" class="primary" disabled={busy} onClick={begin}>New session</button>
+        <button type="button" class="primary" disabled={busy} onClick={begin}>
+          New session
+        </button>
       </div>
       {problem && <Message>{problem}</Message>}
-      {notebooks.length === 0 && <p class="empty big">A session keeps an interpreter with its variables
-        between cells. Every cell can be undone, and a session can be forked into two that go different
-        ways.</p>}
+      {notebooks.length === 0 && (
+        <p class="empty big">
+          A session keeps an interpreter with its variables between cells. Every cell can be undone,
+          and a session can be forked into two that go different ways.
+        </p>
+      )}
       {notebooks.length > 0 && (
         <div class="tabs" role="tablist" aria-label="Sessions">
           {notebooks.map(({ session }, index) => (
-            <button type="button" role="tab" key={session.session_id} id={`tab-${session.session_id}`}
-              aria-selected={session === shown?.session} aria-controls="notebook"
-              onClick={() => setCurrent(session.session_id)}>
+            <button
+              type="button"
+              role="tab"
+              key={session.session_id}
+              id={`tab-${session.session_id}`}
+              aria-selected={session === shown?.session}
+              aria-controls="notebook"
+              onClick={() => setCurrent(session.session_id)}
+            >
               {session.language} {index + 1}
               {session.forked_from && <span class="quiet"> fork</span>}
             </button>
@@ -124,11 +157,19 @@ export function Sessions() {
         </div>
       )}
       {notebooks.map((notebook) => (
-        <div key={notebook.session.session_id} hidden={notebook !== shown} role="tabpanel"
+        <div
+          key={notebook.session.session_id}
+          hidden={notebook !== shown}
+          role="tabpanel"
           id={notebook === shown ? "notebook" : undefined}
-          aria-labelledby={`tab-${notebook.session.session_id}`}>
-          <Pages notebook={notebook} onFork={() => fork(notebook)} onEnd={() => end(notebook)}
-            onChange={(change) => update(notebook.session.session_id, change)} />
+          aria-labelledby={`tab-${notebook.session.session_id}`}
+        >
+          <Pages
+            notebook={notebook}
+            onFork={() => fork(notebook)}
+            onEnd={() => end(notebook)}
+            onChange={(change) => update(notebook.session.session_id, change)}
+          />
         </div>
       ))}
     </main>
@@ -151,10 +192,14 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
     onChange((before) => {
       const variables = result.session?.state === "kept" ? result.variables : before.variables;
       return {
-        ...before, variables,
-        cells: [...before.cells.map((one) => (one.key === cell.key
-          ? { ...one, number, variables, undone: false } : one)),
-        ...(before.cells.at(-1)?.key === cell.key ? [newCell()] : [])],
+        ...before,
+        variables,
+        cells: [
+          ...before.cells.map((one) =>
+            one.key === cell.key ? { ...one, number, variables, undone: false } : one,
+          ),
+          ...(before.cells.at(-1)?.key === cell.key ? [newCell()] : []),
+        ],
       };
     });
     await refresh();
@@ -175,7 +220,9 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
         const alive = before.cells.filter((one) => one.number && !one.undone);
         const last = alive.at(-1);
         return {
-          ...before, session: now, variables: alive.at(-2)?.variables ?? [],
+          ...before,
+          session: now,
+          variables: alive.at(-2)?.variables ?? [],
           cells: before.cells.map((one) => (one === last ? { ...one, undone: true } : one)),
         };
       });
@@ -189,27 +236,48 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
       <div class="cells">
         <div class="toolbar">
           <button type="button" onClick={undo} disabled={done.length === 0 || !session.checkpoints}>
-            Undo last cell</button>
-          <button type="button" onClick={onFork} disabled={!session.checkpoints}>Fork</button>
+            Undo last cell
+          </button>
+          <button type="button" onClick={onFork} disabled={!session.checkpoints}>
+            Fork
+          </button>
           <SureButton label="End session" sure="Really end it" onSure={onEnd} />
           <span class="quiet">{session.session_id}</span>
         </div>
         {problem && <Message>{problem}</Message>}
         {cells.map((cell) => (
-          <CellView key={cell.key} cell={cell} session={session}
+          <CellView
+            key={cell.key}
+            cell={cell}
+            session={session}
             back={done.includes(cell) ? done.length - done.indexOf(cell) : 0}
-            onCode={(code) => onChange((before) => ({
-              ...before, cells: before.cells.map((one) => (one.key === cell.key ? { ...one, code } : one)),
-            }))}
-            onEnded={(result) => ended(cell, result)} />
+            onCode={(code) =>
+              onChange((before) => ({
+                ...before,
+                cells: before.cells.map((one) => (one.key === cell.key ? { ...one, code } : one)),
+              }))
+            }
+            onEnded={(result) => ended(cell, result)}
+          />
         ))}
       </div>
       <aside class="card variables" aria-label="Variables">
         <h2>Variables</h2>
-        {variables.length === 0 ? <p class="empty">None yet.</p>
-          : <ul>{variables.slice(0, 500).map((name) => <li key={name}><code>{name}</code></li>)}</ul>}
-        <p class="note">{session.cells} run so far; ends after {seconds(session.expires_in_seconds)} without
-          a cell.{!session.checkpoints && " Cells of this session cannot be undone."}</p>
+        {variables.length === 0 ? (
+          <p class="empty">None yet.</p>
+        ) : (
+          <ul>
+            {variables.slice(0, 500).map((name) => (
+              <li key={name}>
+                <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+        )}
+        <p class="note">
+          {session.cells} run so far; ends after {seconds(session.expires_in_seconds)} without a
+          cell.{!session.checkpoints && " Cells of this session cannot be undone."}
+        </p>
       </aside>
     </div>
   );
@@ -235,7 +303,9 @@ function CellView({ cell, session, back, onCode, onEnded }: CellProperties) {
     if (busy) return;
     setDiff(undefined);
     const result = await running.start({
-      code: code.current, language: session.language, session_id: session.session_id,
+      code: code.current,
+      language: session.language,
+      session_id: session.session_id,
     });
     if (result) await onEnded(result);
   };
@@ -248,18 +318,36 @@ function CellView({ cell, session, back, onCode, onEnded }: CellProperties) {
     }
   };
   return (
-    <article class={`card cell ${cell.undone ? "undone" : ""}`}
-      aria-label={cell.number ? `Cell ${cell.number}` : "New cell"}>
+    <article
+      class={`card cell ${cell.undone ? "undone" : ""}`}
+      aria-label={cell.number ? `Cell ${cell.number}` : "New cell"}
+    >
       <div class="cell-head">
         <span class="cell-number">{cell.number ? `[${cell.number}]` : "[ ]"}</span>
         {cell.undone && <span class="badge calm">undone</span>}
         <span class="grow" />
-        {back > 0 && <button type="button" class="small" onClick={compare}>Diff</button>}
-        {busy ? <button type="button" class="small stop" onClick={running.stop}>Cancel</button>
-          : <button type="button" class="small primary" onClick={start}>Run cell</button>}
+        {back > 0 && (
+          <button type="button" class="small" onClick={compare}>
+            Diff
+          </button>
+        )}
+        {busy ? (
+          <button type="button" class="small stop" onClick={running.stop}>
+            Cancel
+          </button>
+        ) : (
+          <button type="button" class="small primary" onClick={start}>
+            Run cell
+          </button>
+        )}
       </div>
-      <Editor code={cell.code} language={session.language} label="Text of the cell" onChange={onCode}
-        onRun={start} />
+      <Editor
+        code={cell.code}
+        language={session.language}
+        label="Text of the cell"
+        onChange={onCode}
+        onRun={start}
+      />
       {problem && <Message>{problem}</Message>}
       {diff && <Diff diff={diff} />}
       <Outcome running={running} />
@@ -270,7 +358,9 @@ function CellView({ cell, session, back, onCode, onEnded }: CellProperties) {
 function Diff({ diff }: { diff: NonNullable<Session["diff"]> }) {
   const parts = (["variables", "files"] as const).flatMap((kind) =>
     (["added", "changed", "removed"] as const).flatMap((change) =>
-      diff[kind][change].slice(0, 200).map((name) => ({ kind, change, name }))));
+      diff[kind][change].slice(0, 200).map((name) => ({ kind, change, name })),
+    ),
+  );
   const signs = { added: "+", changed: "~", removed: "−" };
   return (
     <div class="diff" role="group" aria-label="What has changed since before this cell">

@@ -31,19 +31,43 @@ export function Plot({ title, lines, data, show }: Properties) {
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
     const color = (name: string) => style.getPropertyValue(name).trim();
-    const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 },
-      ticks: { stroke: color("--line"), width: 1 }, font: "11px system-ui" };
-    const made = new uPlot({
-      width: place.current!.clientWidth, height: 190, cursor: { y: false }, legend: { live: false },
-      series: [{ label: "time" }, ...lines.map((line) => ({
-        label: line.label, stroke: color(line.color), width: 2, spanGaps: true,
-      }))],
-      scales: { x: { range: (_, least, most) => [Math.min(least, most - SHORTEST), most] }, y: { range: (_, __, most) => [0, Math.max(most ?? 0, 1e-3) * 1.15] } },
-      axes: [{ ...axis, values: (_, values) => values.map(clock) }, { ...axis, size: 64, values: (_, values) => values.map(show) }],
-    }, data as uPlot.AlignedData, place.current!);
+    const axis = {
+      stroke: color("--quiet"),
+      grid: { stroke: color("--line"), width: 1 },
+      ticks: { stroke: color("--line"), width: 1 },
+      font: "11px system-ui",
+    };
+    const made = new uPlot(
+      {
+        width: place.current!.clientWidth,
+        height: 190,
+        cursor: { y: false },
+        legend: { live: false },
+        series: [
+          { label: "time" },
+          ...lines.map((line) => ({
+            label: line.label,
+            stroke: color(line.color),
+            width: 2,
+            spanGaps: true,
+          })),
+        ],
+        scales: {
+          x: { range: (_, least, most) => [Math.min(least, most - SHORTEST), most] },
+          y: { range: (_, __, most) => [0, Math.max(most ?? 0, 1e-3) * 1.15] },
+        },
+        axes: [
+          { ...axis, values: (_, values) => values.map(clock) },
+          { ...axis, size: 64, values: (_, values) => values.map(show) },
+        ],
+      },
+      data as uPlot.AlignedData,
+      place.current!,
+    );
     plot.current = made;
     const watcher = new ResizeObserver(() =>
-      made.setSize({ width: place.current?.clientWidth ?? 300, height: 190 }));
+      made.setSize({ width: place.current?.clientWidth ?? 300, height: 190 }),
+    );
     watcher.observe(place.current!);
     return () => {
       watcher.disconnect();
@@ -53,10 +77,12 @@ export function Plot({ title, lines, data, show }: Properties) {
 
   useEffect(() => plot.current?.setData(data as uPlot.AlignedData), [data]);
 
-  const last = lines.map((line, at) => {
-    const value = data[at + 1]?.at(-1);
-    return `${line.label} ${value === null || value === undefined ? "none" : show(value)}`;
-  }).join(", ");
+  const last = lines
+    .map((line, at) => {
+      const value = data[at + 1]?.at(-1);
+      return `${line.label} ${value === null || value === undefined ? "none" : show(value)}`;
+    })
+    .join(", ");
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
