@@ -1,10 +1,11 @@
 // Who may look: how a token is given, kept and taken away.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
 
 import { openBrowser, openPage, runProgram } from "./support/browser.mjs";
-import { startServer } from "./support/server.mjs";
+import { BINARY, startServer } from "./support/server.mjs";
 
 let server;
 let opened;
@@ -18,6 +19,7 @@ after(async () => {
   await server.stop();
 });
 
+const bearer = (token) => ({ headers: { Authorization: `Bearer ${token}` } });
 const kept = (page) => page.evaluate(() => sessionStorage.getItem("belljar.token"));
 
 test("a token is entered, and only this tab keeps it", async () => {
@@ -77,6 +79,21 @@ test("a token that ends while it is used is asked for again, and the program sta
   await page.getByLabel("Token").fill(server.token);
   await page.keyboard.press("Enter");
   await page.locator(".write .cm-content", { hasText: "still here" }).waitFor();
+  await page.finish({ allowed: [/401/] });
+});
+
+test("a token that has expired is told so", async () => {
+  const token = execFileSync(
+    BINARY,
+    ["token", "create", "soon", "--expires", "1s", "--data-dir", server.data],
+    { encoding: "utf8" },
+  ).trim();
+  const deadline = Date.now() + 30_000;
+  while ((await fetch(`${server.origin}/v1/caller`, bearer(token))).status !== 401) {
+    assert.ok(Date.now() < deadline, "the token does not expire");
+  }
+  const page = await openPage(opened.browser, server, { path: `/#token=${token}`, token: null });
+  await page.getByRole("alert").filter({ hasText: "has expired" }).waitFor();
   await page.finish({ allowed: [/401/] });
 });
 

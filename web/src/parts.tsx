@@ -160,7 +160,7 @@ export function Table<T>({
 }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`${caption}, a table`}>
       <table>
         <caption class="sr">{caption}</caption>
         <thead>

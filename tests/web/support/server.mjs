@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const ROOT = path.join(HERE, "..", "..", "..");
-const BINARY = path.resolve(process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"));
+export const BINARY = path.resolve(process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"));
 const GREETING_MS = 120_000;
 
 // Settings of whoever runs the tests are not those of the server under test.

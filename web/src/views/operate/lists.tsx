@@ -79,7 +79,8 @@ export function Runs() {
             cell: (row) => (row.usage ? bytes(row.usage.memory_peak_bytes) : ""),
           },
           {
-            title: "",
+            title: "Action",
+            kind: "action",
             cell: (row) =>
               row.state === "ended" ? null : (
                 <SureButton label="Kill" sure="Really kill" onSure={() => kill(row.execution_id)} />
@@ -133,7 +134,8 @@ export function LiveSessions() {
           { title: "Idle", kind: "number", cell: (row) => seconds(row.idle_seconds) },
           { title: "Ends in", kind: "number", cell: (row) => seconds(row.expires_in_seconds) },
           {
-            title: "",
+            title: "Action",
+            kind: "action",
             cell: (row) => (
               <SureButton label="Kill" sure="Really kill" onSure={() => end(row.session_id)} />
             ),

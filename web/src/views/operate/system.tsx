@@ -327,7 +327,8 @@ export function Tokens() {
               ),
           },
           {
-            title: "",
+            title: "Action",
+            kind: "action",
             cell: (row) => (
               <SureButton label="Revoke" sure="Really revoke" onSure={() => revoke(row.name)} />
             ),
