@@ -81,6 +81,17 @@ std::string base_url(const config::Settings& settings, const Listeners& listener
     return settings.server.public_base_url.empty() ? listeners.url() : public_base(settings);
 }
 
+// The page takes the token out of its own address, which no server and no log ever sees.
+std::string page_link(const std::string& url, const TokenText& token) {
+    if (token.token.empty()) {
+        return url + "/";
+    }
+    // A token that is not shown again has to be read by the shell.
+    const bool shell = token.paste.starts_with("$(");
+    const std::string link = fmt::format("{}/#token={}", url, token.paste);
+    return shell ? fmt::format("echo \"{}\"", link) : link;
+}
+
 void greet(const std::string& url, const TokenText& token, const execution::Isolation& isolation) {
     const bool asks = !token.token.empty();
     const std::string curl_header =
@@ -91,6 +102,8 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
         "Belljar {} listens on {}\n"
         "Isolation: {} (missing: {})\n"
         "{}"
+        "\nOpen it in a browser:\n"
+        "  {}\n"
         "\nTry it:\n"
         "  curl -s {}/execute {}-H 'Content-Type: application/json' "
         "-d '{{\"code\": \"print(6*7)\"}}'\n"
@@ -100,7 +113,7 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
         BELLJAR_VERSION, url, isolation.grade,
         isolation.missing.empty() ? "nothing"
                                   : fmt::format("{}", fmt::join(isolation.missing, ", ")),
-        token.note, url, curl_header, url, claude_header);
+        token.note, page_link(url, token), url, curl_header, url, claude_header);
     std::fflush(stdout);
 }
 

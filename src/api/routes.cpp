@@ -2,6 +2,7 @@
 
 #include "access/challenge.h"
 #include "access/gate.h"
+#include "api/caller_routes.h"
 #include "api/conversation_routes.h"
 #include "api/described_routes.h"
 #include "api/dialect_piston.h"
@@ -15,6 +16,7 @@
 #include "api/run_routes.h"
 #include "api/session_routes.h"
 #include "api/system_routes.h"
+#include "api/web_routes.h"
 
 namespace belljar::api {
 
@@ -28,6 +30,8 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     : repeats_(executor.state()) {
     add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests, more_figures_));
     add(std::make_unique<DocsRoutes>());
+    add(std::make_unique<WebRoutes>());
+    add(std::make_unique<CallerRoutes>(executor));
     add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
     add(std::make_unique<PolicyRoutes>(executor));
