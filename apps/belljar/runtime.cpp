@@ -196,7 +196,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits, settings.storage),
-                                  .privacy = {.mask = settings.privacy.mask},
+                                  .privacy = {.mask = settings.policy.mask},
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
           log_)) {}
