@@ -170,7 +170,7 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits, settings.storage),
                                   .recorded_code = settings.audit.code,
-                                  .privacy = {.mask = settings.privacy.mask},
+                                  .privacy = {.mask = settings.policy.mask},
                                   .tools = std::move(parts.tools),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},

@@ -618,7 +618,7 @@ constexpr Key kKeys[] = {
      .form = TextForm::Word,
      .choices = {"all", "email", "phone", "ssn", "credit_card", "ip_address", "iban", "api_key",
                  "mac_address"},
-     .slot = [](Settings& all) -> Slot { return &all.privacy.mask; }},
+     .slot = [](Settings& all) -> Slot { return &all.policy.mask; }},
     {.name = "log.level",
      .help = "Least severe messages to write",
      .default_text = "info",

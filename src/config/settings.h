@@ -165,6 +165,7 @@ struct PolicySettings {
     Switch filesystem = Switch::Off;
     Switch data_science = Switch::Off;
     std::vector<std::string> allowed_imports{};
+    std::vector<std::string> mask{};  // types of personal data, in whatever leaves a jar
 
     bool operator==(const PolicySettings&) const = default;
 };
@@ -215,12 +216,6 @@ struct AlertSettings {
     bool operator==(const AlertSettings&) const = default;
 };
 
-struct PrivacySettings {
-    std::vector<std::string> mask{};  // types of personal data; empty: nothing is masked
-
-    bool operator==(const PrivacySettings&) const = default;
-};
-
 struct LogSettings {
     LogLevel level = LogLevel::Info;
     std::string path{};  // empty: standard error
@@ -244,7 +239,6 @@ struct Settings {
     RunnerSettings runners{};
     AuditSettings audit{};
     AlertSettings alerts{};
-    PrivacySettings privacy{};
     LogSettings log{};
 
     bool operator==(const Settings&) const = default;
