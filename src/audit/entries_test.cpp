@@ -74,7 +74,7 @@ TEST(AuditEntries, ARefusalTellsWhy) {
         account(), fail(ErrorCode::Denied, "Import 'os' is not allowed"), Redaction());
     EXPECT_EQ(entry.kind, "refusal");
     EXPECT_EQ(entry.body.at("status"), "refused");
-    EXPECT_EQ(entry.body.at("code"), name_of(ErrorCode::Denied));
+    EXPECT_EQ(entry.body.at("code").as_string(), name_of(ErrorCode::Denied));
     EXPECT_EQ(entry.personal.at("reason"), "Import 'os' is not allowed");
 }
 
