@@ -145,16 +145,16 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
     json::object given =
         arguments != nullptr && arguments->is_object() ? arguments->get_object() : json::object{};
     if (tool == "execute_code") {
-        HttpResponse response = co_await execute_code(
-            std::move(given), std::move(request), std::move(cancellation));
+        HttpResponse response =
+            co_await execute_code(std::move(given), std::move(request), std::move(cancellation));
         co_return response;
     }
-    RpcResult<ToolOutcome> outcome = co_await toolbox_.call(
-        {.name = tool,
-         .arguments = std::move(given),
-         .principal = std::move(request.principal),
-         .origin = access::origin_of(request)},
-        std::move(cancellation));
+    RpcResult<ToolOutcome> outcome =
+        co_await toolbox_.call({.name = tool,
+                                .arguments = std::move(given),
+                                .principal = std::move(request.principal),
+                                .origin = access::origin_of(request)},
+                               std::move(cancellation));
     co_return outcome ? view_of(tool, *outcome) : fault(500, outcome.error().message);
 }
 
