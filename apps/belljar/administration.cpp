@@ -84,12 +84,12 @@ void Administration::record_with(engine::Recorder* recorder, audit::Trail* trail
         return;
     }
     reload_.watch([recorder](const std::optional<std::vector<std::string_view>>& changed) {
-        recorder->decided(
-            {.kind = "configuration",
-             .what = "reload",
-             .outcome = changed ? "done" : "refused",
-             .text = changed ? fmt::format("changed: {}", fmt::join(*changed, ", "))
-                             : "the configuration is not valid; the one in force stays"});
+        recorder->decided({.kind = "configuration",
+                           .what = "reload",
+                           .outcome = changed ? "done" : "refused",
+                           .text = changed
+                                       ? fmt::format("changed: {}", fmt::join(*changed, ", "))
+                                       : "the configuration is not valid; the one in force stays"});
     });
 }
 

@@ -50,10 +50,10 @@ Result<std::optional<audit::Filter::WallTime>> read_time(const char* option,
 }
 
 Result<audit::Filter> read_filter(const CLI::App& command, const AuditOptions& options) {
-    audit::Filter filter{.principal = if_given(command, "--principal", options.principal),
-                         .execution_id = if_given(command, "--run", options.execution_id),
-                         .conversation_id =
-                             if_given(command, "--conversation", options.conversation_id)};
+    audit::Filter filter{
+        .principal = if_given(command, "--principal", options.principal),
+        .execution_id = if_given(command, "--run", options.execution_id),
+        .conversation_id = if_given(command, "--conversation", options.conversation_id)};
     if (command.get_name() != "erase") {
         filter.tool = if_given(command, "--tool", options.tool);
         filter.status = if_given(command, "--status", options.status);
@@ -126,8 +126,7 @@ bool print_line(std::string_view line) {
 }
 
 bool print_record(std::string_view line, const std::string& format) {
-    return format == "csv" ? print_line(audit::to_csv(line))
-                           : print_line(std::string(line) + "\n");
+    return format == "csv" ? print_line(audit::to_csv(line)) : print_line(std::string(line) + "\n");
 }
 
 Result<int> print_newest(const Fd& directory, const AuditOptions& options,

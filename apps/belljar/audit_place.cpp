@@ -24,8 +24,7 @@ std::string name_of(TrailUser user) {
 }
 
 Result<audit::Trail::Options> options_for(const config::Settings& settings, TrailUser user) {
-    BJ_TRY(std::vector<audit::CopyTarget> copies,
-           audit::parse_copy_targets(settings.audit.copies));
+    BJ_TRY(std::vector<audit::CopyTarget> copies, audit::parse_copy_targets(settings.audit.copies));
     audit::Trail::Options options{.settings = settings.audit,
                                   .secrets = api::secrets_of(settings),
                                   .program = name_of(user),

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/json.h"
 #include "audit_place.h"
+#include "base/json.h"
 #include "commands.h"
 #include "config/duration.h"
 #include "engine/recorder.h"

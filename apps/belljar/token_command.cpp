@@ -138,12 +138,12 @@ Result<void> change(const config::Settings& settings, const Fd& folder,
     Result<void> done = makes ? create(folder, options) : revoke(folder, options);
     if (done && trail) {
         done = trail->record(audit::entry_of(
-            audit::Decision{.what = makes ? "createToken" : "revokeToken",
-                            .target = options.name,
-                            .outcome = "done",
-                            .client = "command line",
-                            .text = makes ? fmt::format("roles: {}", fmt::join(options.roles, ", "))
-                                          : ""},
+            audit::Decision{
+                .what = makes ? "createToken" : "revokeToken",
+                .target = options.name,
+                .outcome = "done",
+                .client = "command line",
+                .text = makes ? fmt::format("roles: {}", fmt::join(options.roles, ", ")) : ""},
             trail->redaction()));
     }
     return done;

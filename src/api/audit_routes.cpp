@@ -78,7 +78,8 @@ Result<audit::ErasureOrder> read_order(const json::object& body, const std::stri
             order.filter.execution_id = text;
         } else if (name == "reason") {
             order.reason = text.substr(0, 1024);
-        } else if (const auto time = parse_utc(text); (name == "since" || name == "until") && time) {
+        } else if (const auto time = parse_utc(text);
+                   (name == "since" || name == "until") && time) {
             (name == "since" ? order.filter.since : order.filter.until) = *time;
         } else {
             return fail(ErrorCode::InvalidArgument,
@@ -98,10 +99,14 @@ json::object report_json(const Result<audit::VerificationReport>& result) {
         return {{"intact", nullptr}, {"reason", result.error().message}};
     }
     const audit::VerificationReport& report = *result;
-    json::object object{{"intact", report.intact()},       {"files", report.files},
-                        {"records", report.records},       {"first_seq", report.first_seq},
-                        {"last_seq", report.last_seq},     {"signatures", report.signatures},
-                        {"signed_seq", report.signed_seq}, {"erased", report.erased},
+    json::object object{{"intact", report.intact()},
+                        {"files", report.files},
+                        {"records", report.records},
+                        {"first_seq", report.first_seq},
+                        {"last_seq", report.last_seq},
+                        {"signatures", report.signatures},
+                        {"signed_seq", report.signed_seq},
+                        {"erased", report.erased},
                         {"notes", json::array(report.notes.begin(), report.notes.end())}};
     if (report.fault) {
         object["fault"] = json::object{{"file", report.fault->file},
@@ -128,16 +133,15 @@ void AuditRoutes::add_to(OperationTable& table) {
 }
 
 void AuditRoutes::add_records(OperationTable& table) {
-    table.add_schema("TrailRecord",
-                     object_schema({{"seq", count_schema()},
-                                    {"prev", text_schema()},
-                                    {"time", text_schema()},
-                                    {"kind", text_schema()},
-                                    {"body", json::object{{"type", "object"}}},
-                                    {"hash", text_schema()},
-                                    {"personal", json::object{{"type", "object"}}},
-                                    {"erased", json::object{{"type", "boolean"}}}},
-                                   {"seq", "prev", "time", "kind", "body", "hash"}));
+    table.add_schema("TrailRecord", object_schema({{"seq", count_schema()},
+                                                   {"prev", text_schema()},
+                                                   {"time", text_schema()},
+                                                   {"kind", text_schema()},
+                                                   {"body", json::object{{"type", "object"}}},
+                                                   {"hash", text_schema()},
+                                                   {"personal", json::object{{"type", "object"}}},
+                                                   {"erased", json::object{{"type", "boolean"}}}},
+                                                  {"seq", "prev", "time", "kind", "body", "hash"}));
     table.add_schema("TrailPage", page_schema("records", "TrailRecord"));
     Operation list = operation("listTrail", "GET", "/v1/audit/records",
                                "Records of the audit trail, latest first");
@@ -165,15 +169,15 @@ void AuditRoutes::add_chain(OperationTable& table) {
                                                   {"writable", json::object{{"type", "boolean"}}},
                                                   {"failures", count_schema()},
                                                   {"lost_copies", count_schema()},
-                                                  {"verification",
-                                                   reference("TrailVerification")}},
+                                                  {"verification", reference("TrailVerification")}},
                                                  {"last_seq", "last_hash", "signed_seq",
                                                   "signed_at", "writable", "verification"}));
-    table.add_schema("TrailVerification",
-                     object_schema({{"running", json::object{{"type", "boolean"}}},
-                                    {"ended", time_or_null()},
-                                    {"report", json::object{{"type", json::array{"object", "null"}}}}},
-                                   {"running", "ended", "report"}));
+    table.add_schema(
+        "TrailVerification",
+        object_schema({{"running", json::object{{"type", "boolean"}}},
+                       {"ended", time_or_null()},
+                       {"report", json::object{{"type", json::array{"object", "null"}}}}},
+                      {"running", "ended", "report"}));
     Operation chain = operation("getTrailChain", "GET", "/v1/audit/chain",
                                 "Where the audit trail ends, and what is known of its state");
     chain.answers = {answer_in("TrailChain", "As it is now.")};
@@ -192,9 +196,9 @@ void AuditRoutes::add_chain(OperationTable& table) {
     table.add(std::move(verify));
     Operation key = operation("getTrailKey", "GET", "/v1/audit/key",
                               "The public key that signatures are verified with");
-    key.answers = {{.description = "PEM, Ed25519. Keep a copy elsewhere.",
-                    .content = {{.media_type = "application/x-pem-file",
-                                 .schema = text_schema()}}}};
+    key.answers = {
+        {.description = "PEM, Ed25519. Keep a copy elsewhere.",
+         .content = {{.media_type = "application/x-pem-file", .schema = text_schema()}}}};
     key.handler = [this](Call /*call*/) { return this->key(); };
     table.add(std::move(key));
 }
@@ -209,9 +213,9 @@ void AuditRoutes::add_erasures(OperationTable& table) {
                                        {});
     order["additionalProperties"] = false;
     table.add_schema("ErasureOrder", std::move(order));
-    table.add_schema("Erasure", object_schema({{"records", count_schema()},
-                                               {"files", count_schema()}},
-                                              {"records", "files"}));
+    table.add_schema("Erasure",
+                     object_schema({{"records", count_schema()}, {"files", count_schema()}},
+                                   {"records", "files"}));
     Operation erase = operation("eraseFromTrail", "POST", "/v1/audit/erasures",
                                 "Erases the personal part of records");
     erase.description =
@@ -247,24 +251,22 @@ Task<HttpResponse> AuditRoutes::list(Call call) {
 
 Task<HttpResponse> AuditRoutes::chain() {
     const audit::Trail::Figures figures = trail_.figures();
-    co_return HttpResponse{
-        .body = to_text(json::object{{"last_seq", figures.last_seq},
-                                     {"last_hash", figures.last_hash},
-                                     {"signed_seq", figures.signed_seq},
-                                     {"signed_at", time_json(figures.signed_at)},
-                                     {"key", figures.key},
-                                     {"writable", figures.writable},
-                                     {"failures", figures.failures},
-                                     {"lost_copies", figures.lost_copies},
-                                     {"verification",
-                                      verification_json(trail_.last_verification())}})};
+    co_return HttpResponse{.body = to_text(json::object{
+                               {"last_seq", figures.last_seq},
+                               {"last_hash", figures.last_hash},
+                               {"signed_seq", figures.signed_seq},
+                               {"signed_at", time_json(figures.signed_at)},
+                               {"key", figures.key},
+                               {"writable", figures.writable},
+                               {"failures", figures.failures},
+                               {"lost_copies", figures.lost_copies},
+                               {"verification", verification_json(trail_.last_verification())}})};
 }
 
 Task<HttpResponse> AuditRoutes::key() {
     Result<std::string> pem = co_await threads_.run(
         [this] { return audit::read_small(trail_.directory(), audit::kPublicKeyFile); });
-    co_return pem ? HttpResponse{.content_type = "application/x-pem-file",
-                                 .body = std::move(*pem)}
+    co_return pem ? HttpResponse{.content_type = "application/x-pem-file", .body = std::move(*pem)}
                   : refuse(pem.error());
 }
 
@@ -295,8 +297,8 @@ Task<HttpResponse> AuditRoutes::erase(Call call) {
     if (!report) {
         co_return refuse(report.error());
     }
-    co_return HttpResponse{.body = to_text(json::object{{"records", report->records},
-                                                        {"files", report->files}})};
+    co_return HttpResponse{
+        .body = to_text(json::object{{"records", report->records}, {"files", report->files}})};
 }
 
 std::string audit_figures(const audit::Trail& trail) {

@@ -50,9 +50,12 @@ void add_text(json::object& object, std::string_view name, const std::optional<s
 }
 
 json::object limits_json(const execution::Limits& limits) {
-    return {{"timeout_ms", milliseconds(limits.timeout)}, {"memory_bytes", limits.memory.count},
-            {"cpu", limits.cpu},                          {"processes", limits.processes},
-            {"output_bytes", limits.output.count},        {"tmp_bytes", limits.tmp.count},
+    return {{"timeout_ms", milliseconds(limits.timeout)},
+            {"memory_bytes", limits.memory.count},
+            {"cpu", limits.cpu},
+            {"processes", limits.processes},
+            {"output_bytes", limits.output.count},
+            {"tmp_bytes", limits.tmp.count},
             {"workspace_bytes", limits.workspace.count}};
 }
 
@@ -107,12 +110,10 @@ void add_denials(Entry& entry, const RunResult& result, const Redaction& redacti
 
 void add_files(Entry& entry, const RunResult& result, const Redaction& redaction) {
     const execution::FileAccess& access = result.file_access;
-    entry.body["files"] = json::object{{"read", access.read.size()},
-                                       {"written", access.written.size()},
-                                       {"deleted", access.deleted.size()},
-                                       {"more", access.more},
-                                       {"complete", access.complete},
-                                       {"produced", result.files.size()}};
+    entry.body["files"] =
+        json::object{{"read", access.read.size()},       {"written", access.written.size()},
+                     {"deleted", access.deleted.size()}, {"more", access.more},
+                     {"complete", access.complete},      {"produced", result.files.size()}};
     json::object files;
     const auto add = [&files, &redaction](std::string_view name,
                                           const std::vector<std::string>& list) {
@@ -169,7 +170,8 @@ void add_account(Entry& entry, const RunAccount& account, const Redaction& redac
     entry.body["code_bytes"] = account.code_bytes;
     entry.body["approved"] = account.approved_by.has_value();
     const auto taken = std::chrono::system_clock::now() - account.asked;
-    entry.body["duration_us"] = std::chrono::duration_cast<std::chrono::microseconds>(taken).count();
+    entry.body["duration_us"] =
+        std::chrono::duration_cast<std::chrono::microseconds>(taken).count();
 }
 
 void add_result(Entry& entry, const RunResult& result, const Redaction& redaction) {

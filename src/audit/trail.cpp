@@ -70,8 +70,9 @@ Result<void> Trail::start() {
         copies_ = std::make_unique<Copies>(options_.copies, options_.places);
     }
     if (options_.upkeep == Options::Upkeep::Thread) {
-        BJ_TRY_VOID(write({.kind = "start",
-                           .body = {{"program", options_.program}, {"version", options_.version}}}));
+        BJ_TRY_VOID(
+            write({.kind = "start",
+                   .body = {{"program", options_.program}, {"version", options_.version}}}));
         keeper_ = std::thread([this] { look_after(); });
     }
     return {};
@@ -122,8 +123,9 @@ Result<void> Trail::write(const Entry& entry) {
 
 Error Trail::refusal() const {
     return {.code = ErrorCode::Unavailable,
-            .message = "the audit trail cannot be written, and nothing runs here without a record; "
-                       "its disk may be full",
+            .message =
+                "the audit trail cannot be written, and nothing runs here without a record; "
+                "its disk may be full",
             .retry_after = kTryAgain};
 }
 

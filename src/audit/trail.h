@@ -65,7 +65,7 @@ class Trail {
     struct Figures {
         std::uint64_t records = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t failures = 0;     // records that could not be written
+        std::uint64_t failures = 0;  // records that could not be written
         std::uint64_t lost_copies = 0;
         bool writable = true;
         std::uint64_t last_seq = 0;

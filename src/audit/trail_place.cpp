@@ -70,8 +70,8 @@ Result<std::vector<std::uint64_t>> list_trail(const Fd& directory) {
 }
 
 Result<Fd> open_trail(const Fd& directory, std::uint64_t number) {
-    Fd file(::openat(directory.get(), trail_name(number).c_str(),
-                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    Fd file(
+        ::openat(directory.get(), trail_name(number).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file.valid()) {
         return fail(system_error("open a file of the audit trail"));
     }
@@ -153,8 +153,7 @@ std::string signed_text(const ChainEnd& end) {
 }
 
 Result<FileLock> FileLock::open(const Fd& directory, const char* name) {
-    Fd file(
-        ::openat(directory.get(), name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate));
+    Fd file(::openat(directory.get(), name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate));
     if (!file.valid()) {
         return fail(system_error("open the lock of the audit trail"));
     }

@@ -77,13 +77,12 @@ TEST_F(AuditTrailTest, AFullDiskStopsWhatComesNext) {
     EXPECT_TRUE(trail->figures().writable);
     ASSERT_TRUE(trail->record(entry("cem")));
     std::size_t gaps = 0;
-    ASSERT_TRUE(search_trail(trail->directory(), {.kind = "gap"},
-                             [&](const LineParts& parts, std::string_view) {
-                                 ++gaps;
-                                 EXPECT_NE(parts.body.find("\"unrecorded\":1"),
-                                           std::string_view::npos);
-                                 return Result<bool>(true);
-                             }));
+    ASSERT_TRUE(search_trail(
+        trail->directory(), {.kind = "gap"}, [&](const LineParts& parts, std::string_view) {
+            ++gaps;
+            EXPECT_NE(parts.body.find("\"unrecorded\":1"), std::string_view::npos);
+            return Result<bool>(true);
+        }));
     EXPECT_EQ(gaps, 1U);
     EXPECT_TRUE(verified().intact());
 }

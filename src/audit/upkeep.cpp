@@ -60,8 +60,8 @@ Result<LastRecord> last_record(const Fd& directory, std::uint64_t number) {
 // What has begun, so that it can be completed after a crash; with a mac, since nobody else may have
 // records erased.
 std::string mac_of(const Writer& writer, std::string_view text) {
-    return to_hex(crypto::hmac_sha256(writer.keys().mac_key,
-                                      fmt::format("belljar audit erasure\n{}", text)));
+    return to_hex(
+        crypto::hmac_sha256(writer.keys().mac_key, fmt::format("belljar audit erasure\n{}", text)));
 }
 
 Result<void> write_pending(const Fd& directory, const Writer& writer, const SeqRanges& ranges,
@@ -93,9 +93,8 @@ std::optional<PendingErasure> parse_pending(const Writer& writer, std::string_vi
         const json::value* value = object->if_contains(name);
         return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
     };
-    return PendingErasure{
-        .ranges = *ranges,
-        .order = {.asked_by = member("asked_by"), .reason = member("reason")}};
+    return PendingErasure{.ranges = *ranges,
+                          .order = {.asked_by = member("asked_by"), .reason = member("reason")}};
 }
 
 Result<void> announce(Writer& writer, const SeqRanges& ranges, const ErasureOrder& order) {
@@ -183,18 +182,18 @@ Result<ErasureReport> carry_out(const Fd& directory, Writer& writer, const SeqRa
 // Only in files that do not grow any more: up to record `last`.
 Result<SeqRanges> find_records(const Fd& directory, const Filter& filter, std::uint64_t last) {
     SeqRanges ranges;
-    BJ_TRY_VOID(search_trail(
-        directory, filter,
-        [&ranges, last](const LineParts& parts, std::string_view) -> Result<bool> {
-            if (!parts.salt.empty() && parts.seq <= last) {
-                add_seq(ranges, parts.seq);
-            }
-            if (ranges.size() > kMostRanges) {
-                return fail(ErrorCode::TooLarge,
-                            "too many records at once; erase them in parts, by time");
-            }
-            return parts.seq < last;
-        }));
+    BJ_TRY_VOID(
+        search_trail(directory, filter,
+                     [&ranges, last](const LineParts& parts, std::string_view) -> Result<bool> {
+                         if (!parts.salt.empty() && parts.seq <= last) {
+                             add_seq(ranges, parts.seq);
+                         }
+                         if (ranges.size() > kMostRanges) {
+                             return fail(ErrorCode::TooLarge,
+                                         "too many records at once; erase them in parts, by time");
+                         }
+                         return parts.seq < last;
+                     }));
     return ranges;
 }
 
@@ -217,9 +216,8 @@ Result<std::uint64_t> remove_old_files(const Fd& directory, Writer& writer, Dura
         if (last.time >= oldest) {
             break;
         }
-        removed.push_back(json::object{{"file", number},
-                                       {"last_seq", last.end.seq},
-                                       {"last_hash_was", last.end.hash}});
+        removed.push_back(json::object{
+            {"file", number}, {"last_seq", last.end.seq}, {"last_hash_was", last.end.hash}});
         going.push_back(number);
     }
     if (going.empty()) {

@@ -23,8 +23,9 @@ TEST_F(UpkeepTest, ErasureTakesThePersonAndLeavesTheChain) {
     for (int index = 0; index < 20; ++index) {
         writer->append(entry(index % 2 == 0 ? "ada" : "ben", "secret of a person")).value();
     }
-    const Result<ErasureReport> report = erase_records(
-        directory, *writer, {.filter = {.principal = "ada"}, .asked_by = "root", .reason = "asked"});
+    const Result<ErasureReport> report =
+        erase_records(directory, *writer,
+                      {.filter = {.principal = "ada"}, .asked_by = "root", .reason = "asked"});
     ASSERT_TRUE(report) << report.error().describe();
     EXPECT_EQ(report->records, 10U);
     EXPECT_EQ(fault(), "");

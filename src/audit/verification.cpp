@@ -202,8 +202,7 @@ class Verifier {
         const bool last = number == files_.back();
         // A whole record with another byte in the place of its line break is no such thing.
         const Result<LineParts> whole = split_line(text.substr(0, text.size() - 1));
-        if (!last || end_.seq < head_.end.seq ||
-            (whole && check_line(*whole, end_, mac_key_))) {
+        if (!last || end_.seq < head_.end.seq || (whole && check_line(*whole, end_, mac_key_))) {
             wrong("the line is cut off");
             return;
         }
@@ -279,8 +278,8 @@ class Verifier {
 
     bool read_beginning(std::uint64_t number, const json::object& body) {
         if (number_in(body, "file") != number) {
-            return wrong(fmt::format("this is the content of {}",
-                                     trail_name(number_in(body, "file"))));
+            return wrong(
+                fmt::format("this is the content of {}", trail_name(number_in(body, "file"))));
         }
         return text_in(body, "public_key") == to_hex(key_->public_bytes()) ||
                wrong("the file was begun with another key");
@@ -314,11 +313,10 @@ class Verifier {
     bool read_recovery(const LineParts& parts, const json::object& body) {
         const std::uint64_t claimed = number_in(body, "head_seq");
         if (claimed > end_.seq) {
-            return wrong(fmt::format("records {} to {} were lost before it was written",
-                                     parts.seq, claimed));
+            return wrong(fmt::format("records {} to {} were lost before it was written", parts.seq,
+                                     claimed));
         }
-        report_.notes.push_back(
-            fmt::format("record {}: {}", parts.seq, text_in(body, "why")));
+        report_.notes.push_back(fmt::format("record {}: {}", parts.seq, text_in(body, "why")));
         return true;
     }
 
@@ -344,9 +342,8 @@ class Verifier {
             return;
         }
         if (report_.signed_seq < end_.seq) {
-            report_.notes.push_back(
-                fmt::format("records {} to {} come after the last signature",
-                            report_.signed_seq + 1, end_.seq));
+            report_.notes.push_back(fmt::format("records {} to {} come after the last signature",
+                                                report_.signed_seq + 1, end_.seq));
         }
     }
 

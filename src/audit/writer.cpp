@@ -156,8 +156,8 @@ Result<void> Writer::begin() {
 
 Result<void> Writer::open_file(std::uint64_t number) {
     const bool fresh = number > 1 && number > head_.file;
-    const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
-                      (fresh || head_.end.seq == 0 ? O_CREAT : 0);
+    const int flags =
+        O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (fresh || head_.end.seq == 0 ? O_CREAT : 0);
     Fd file(::openat(directory_.get(), trail_name(number).c_str(), flags, kPrivate));
     if (!file.valid()) {
         return fail(system_error("open a file of the audit trail"));

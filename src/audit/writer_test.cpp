@@ -127,7 +127,8 @@ TEST_F(WriterTest, ARotationThatWasInterruptedIsDoneAgain) {
     ASSERT_TRUE(writer->sign({}));
     const std::string head = read(kHeadFile);
     ASSERT_TRUE(writer->rotate());
-    for (const std::string& begun : {read(trail_name(2)), std::string("{\"seq\":4,"), std::string()}) {
+    for (const std::string& begun :
+         {read(trail_name(2)), std::string("{\"seq\":4,"), std::string()}) {
         write(trail_name(2), begun);
         write(kHeadFile, head);
         EXPECT_EQ(fault(), "");
@@ -192,10 +193,10 @@ std::vector<std::uint64_t> read_numbers(int fd) {
         Writer::open(directory, {.rotate_size = mebibytes(1)});
     std::mt19937_64 random(seed);
     while (writer) {
-        const Result<Writer::Appended> appended = (*writer)->append(
-            {.kind = "run",
-             .body = {{"status", "ok"}},
-             .personal = {{"code", std::string(random() % 20'000, 'x')}}});
+        const Result<Writer::Appended> appended =
+            (*writer)->append({.kind = "run",
+                               .body = {{"status", "ok"}},
+                               .personal = {{"code", std::string(random() % 20'000, 'x')}}});
         if (!appended || (random() % 16 == 0 && !(*writer)->sign({}))) {
             break;
         }

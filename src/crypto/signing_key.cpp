@@ -110,8 +110,8 @@ std::string SigningKey::sign(std::string_view text) const {
     std::array<unsigned char, kSignatureSize> signature{};
     std::size_t size = signature.size();
     BJ_ASSERT(::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_of(key_)) == 1);
-    BJ_ASSERT(::EVP_DigestSign(context.get(), signature.data(), &size, bytes_of(text),
-                               text.size()) == 1);
+    BJ_ASSERT(
+        ::EVP_DigestSign(context.get(), signature.data(), &size, bytes_of(text), text.size()) == 1);
     return {signature.begin(), signature.end()};
 }
 

@@ -8,8 +8,8 @@
 
 namespace belljar::engine {
 
-// Writes what happens into the audit trail: runs before their answers leave, events and decisions as
-// they come. Borrows the trail.
+// Writes what happens into the audit trail: runs before their answers leave, events and decisions
+// as they come. Borrows the trail.
 class Recorder final : public Overseer {
    public:
     explicit Recorder(audit::Trail& trail) : trail_(trail) {}

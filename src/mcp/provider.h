@@ -25,7 +25,7 @@ struct Asker {
     access::Rights rights = access::Rights::all();
     std::optional<access::TraceContext> trace{};  // of a client that keeps one
     access::Origin origin{};
-    json::object capabilities{};                  // of the client, as it declared them
+    json::object capabilities{};  // of the client, as it declared them
     NoticeWishes wishes{};
     Notify notify{};  // empty: nothing can be told before the answer
     // Ends the connection that the answer was to go to; the client comes back for it. Empty: it

@@ -26,7 +26,7 @@ class HttpRouter {
         std::string method{};
         std::string path{};
         std::string principal{};
-        std::string client{};   // what it says of itself
+        std::string client{};  // what it says of itself
         std::string address{};
         unsigned status = 0;
     };
