@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+#include <variant>
 
 #include "alerts/signature.h"
 
@@ -48,7 +50,8 @@ WebhookSender::WebhookSender(asio::any_io_executor executor, Options options,
       address_(server_of(address)),
       target_(address.target),
       log_(log),
-      timer_(executor_) {}
+      timer_(executor_),
+      stopped_(executor_, TimePoint::max()) {}
 
 void WebhookSender::put(std::string body) {
     if (queue_.size() >= options_.capacity) {
@@ -101,12 +104,24 @@ ClientRequest WebhookSender::request_for(const std::string& body) const {
             .largest_answer = kLargestAnswer};
 }
 
+// Whoever stops does not wait for the other side.
+Task<Result<ClientAnswer>> WebhookSender::attempt_post(std::string body) {
+    using asio::experimental::awaitable_operators::operator||;
+    boost::system::error_code ignored;
+    auto first = co_await (
+        ask_server(executor_, address_, request_for(body), Clock::now() + options_.trial) ||
+        stopped_.async_wait(asio::redirect_error(asio::use_awaitable, ignored)));
+    if (auto* answer = std::get_if<0>(&first)) {
+        co_return std::move(*answer);
+    }
+    co_return fail(ErrorCode::Cancelled, "the server is stopping");
+}
+
 Task<bool> WebhookSender::deliver(std::string body) {
     Duration pause = options_.first_pause;
     std::string reason;
     for (std::size_t attempt = 1; attempt <= options_.attempts && !stopping_; ++attempt) {
-        const Result<ClientAnswer> answer = co_await ask_server(
-            executor_, address_, request_for(body), Clock::now() + options_.trial);
+        const Result<ClientAnswer> answer = co_await attempt_post(body);
         if (answer && answer->status >= 200 && answer->status < 300) {
             co_return true;
         }
@@ -123,6 +138,7 @@ Task<bool> WebhookSender::deliver(std::string body) {
 void WebhookSender::stop() {
     stopping_ = true;
     timer_.cancel();
+    stopped_.cancel();
 }
 
 }  // namespace belljar::transport

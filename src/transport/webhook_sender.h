@@ -54,6 +54,7 @@ class WebhookSender {
                   const Log& log);
     [[nodiscard]] ClientRequest request_for(const std::string& body) const;
     Task<bool> deliver(std::string body);
+    Task<Result<ClientAnswer>> attempt_post(std::string body);
     Task<void> rest(Duration time);
 
     asio::any_io_executor executor_;
@@ -62,6 +63,7 @@ class WebhookSender {
     std::string target_;
     const Log& log_;
     asio::steady_timer timer_;
+    asio::steady_timer stopped_;
     std::deque<std::string> queue_;
     Figures figures_;
     bool idle_ = false;

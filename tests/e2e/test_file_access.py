@@ -103,8 +103,9 @@ def test_each_cell_is_told_what_it_did(talk):
     assert access_of(talk.ask("open('new.txt', 'w').write('x')", session=True)) == (
         [], ["new.txt"], [])
     assert access_of(talk.ask("open('new.txt').read()", session=True)) == (["new.txt"], [], [])
-    assert access_of(talk.ask("import os\nos.remove('new.txt')", session=True)) == (
-        [], [], ["new.txt"])
+    last = talk.ask("import os\nos.remove('new.txt')", session=True)
+    assert access_of(last) == ([], [], ["new.txt"])
+    assert talk.server.request("DELETE", f"/v1/sessions/{last['session_id']}").status == 200
 
 
 def test_more_files_than_are_listed_are_counted(server):
