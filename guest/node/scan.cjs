@@ -7,6 +7,7 @@
 
 const FOLDED_LIMIT = 20000; // characters of a text that is put together
 const FINDINGS_LIMIT = 200;
+const DEPTH_LIMIT = 60; // of names that stand for others
 
 const EVALUATING = new Set(['eval', 'Function', 'globalThis.eval', 'globalThis.Function', 'global.eval',
                             'window.eval', 'global.Function']);
@@ -59,6 +60,7 @@ class Scan {
         this.source = source;
         this.names = new Map(); // name in the program -> what it stands for
         this.values = new Map(); // name that is declared once -> node; null: more often
+        this.depth = 0;
         this.found = [];
         this.nodes = [];
         walk(tree, (node) => { this.nodes.push(node); });
@@ -119,9 +121,18 @@ class Scan {
     }
 
     dotted(node, depth = 0) {
-        if (depth > 20 || !node) {
+        if (depth > 20 || this.depth > DEPTH_LIMIT || !node) {
             return undefined;
         }
+        this.depth += 1;
+        try {
+            return this.nameOf(node, depth);
+        } finally {
+            this.depth -= 1;
+        }
+    }
+
+    nameOf(node, depth) {
         switch (node.type) {
             case 'Identifier': return this.names.get(node.name) ?? node.name;
             case 'ChainExpression': return this.dotted(node.expression, depth + 1);
@@ -155,9 +166,18 @@ class Scan {
     // --- what texts are put together to
 
     fold(node, depth = 0) {
-        if (depth > 40 || !node) {
+        if (depth > 40 || this.depth > DEPTH_LIMIT || !node) {
             return undefined;
         }
+        this.depth += 1;
+        try {
+            return this.textOf(node, depth);
+        } finally {
+            this.depth -= 1;
+        }
+    }
+
+    textOf(node, depth) {
         if (node.type === 'Literal') {
             return typeof node.value === 'string' ? node.value : undefined;
         }

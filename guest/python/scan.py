@@ -12,6 +12,7 @@ import re
 
 FOLDED_LIMIT = 20_000  # characters of a text that is put together
 FINDINGS_LIMIT = 200
+DEPTH_LIMIT = 60  # of names that stand for others
 
 EVALUATED = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile"}
 IMPORTERS = {"__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"}
@@ -124,6 +125,7 @@ class Scan:
         self.tree, self.source = tree, source
         self.names = {}  # name in the program -> what it stands for
         self.values = {}  # name that is assigned once -> node
+        self.depth = 0
         self.found = []
         self.imports = []  # beside the statements
         self.docstrings = set()
@@ -182,8 +184,15 @@ class Scan:
 
     def dotted(self, node, depth=0):
         """The dotted name of what an expression is, as far as it can be told."""
-        if depth > 20:
+        if depth > 20 or self.depth > DEPTH_LIMIT:
             return None
+        self.depth += 1
+        try:
+            return self.name_of(node, depth)
+        finally:
+            self.depth -= 1
+
+    def name_of(self, node, depth):
         if isinstance(node, ast.Name):
             return self.names.get(node.id, node.id)
         if isinstance(node, ast.Attribute):
@@ -215,8 +224,15 @@ class Scan:
 
     def fold(self, node, depth=0):
         """The text that an expression is, as far as it is made of constants; None if not."""
-        if depth > 40:
+        if depth > 40 or self.depth > DEPTH_LIMIT:
             return None
+        self.depth += 1
+        try:
+            return self.text_of(node, depth)
+        finally:
+            self.depth -= 1
+
+    def text_of(self, node, depth):
         if isinstance(node, ast.Constant):
             if isinstance(node.value, bytes):
                 return node.value.decode("latin-1")

@@ -205,7 +205,7 @@ HttpResponse PolicyRoutes::show(const access::HttpRequest& request) const {
     object["version"] = rules->version();
     object["since"] = format_utc(news.since);
     object["scan_rules"] = rule_list();
-    if (access::allows(request.rights, Right::Operate)) {
+    if (access::allows(request.rights, access::Rights{Right::Operate})) {
         object["problem"] =
             news.problem.empty() ? json::value(nullptr) : json::value(make_valid_utf8(news.problem));
     } else {

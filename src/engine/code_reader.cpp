@@ -29,10 +29,11 @@ Result<execution::RunRequest> reading_request(const CodeToRead& code) {
     BJ_TRY(const std::string scan, runner::embedded_guest_program(folder + "scan" + ending));
     BJ_TRY(const std::string read, runner::embedded_guest_program(folder + "validate" + ending));
     request.code = scan + "\n" + read;
-    request.stdin_text =
-        to_text(json::object{{"code", code.code},
-                             {"language", code.language},
-                             {"more", json::array(code.more.begin(), code.more.end())}});
+    json::object input{{"code", code.code}, {"language", code.language}};
+    if (!code.more.empty()) {
+        input["more"] = json::array(code.more.begin(), code.more.end());
+    }
+    request.stdin_text = to_text(input);
     if (!is_python) {
         BJ_TRY(request.files["acorn.cjs"], runner::embedded_guest_program("node/acorn.cjs"));
     }

@@ -15,7 +15,7 @@ namespace {
 using execution::Finding;
 
 // Of what a reader lists; what is more is not said.
-constexpr std::size_t kMostListed = 200;
+constexpr std::size_t kMostListed = 100;
 constexpr std::size_t kLongestText = 500;
 constexpr std::size_t kLongestSubject = 60;
 constexpr std::size_t kMostFindings = 50;
