@@ -161,6 +161,8 @@ class Engine final : public Executor {
     Task<Result<std::vector<approved::Refusal>>> try_at_once(approved::PackPtr pack,
                                                              std::vector<std::string> files);
     void serve_tools();
+    // What everybody can import; none where jars have no tree of their own to show it in.
+    [[nodiscard]] approved::PackPtr common_tools() const;
     // What a run can import.
     [[nodiscard]] Result<approved::PackPtr> tools_for(const execution::RunPlan& plan);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;

@@ -49,6 +49,10 @@ std::optional<std::vector<Refusal>> refusals_in(const RunResult& result,
     return refusals;
 }
 
+bool is_nested(const execution::Isolation& isolation) {
+    return isolation.mode == jar::name_of(jar::Mode::Nested);
+}
+
 std::vector<std::string> modules_of(const approved::Collection& collection) {
     std::vector<std::string> files;
     for (const approved::Module& module : collection.modules) {
@@ -69,9 +73,13 @@ Result<approved::PackPtr> pack_all(const approved::Collection& collection) {
 
 }  // namespace
 
+approved::PackPtr Engine::common_tools() const {
+    return is_nested(options_.isolation) ? nullptr : tools_.shelf().common();
+}
+
 Result<approved::PackPtr> Engine::tools_for(const RunPlan& plan) {
-    if (options_.isolation.mode == jar::name_of(jar::Mode::Nested)) {
-        return approved::PackPtr();  // such jars have no tree of their own to show them in
+    if (is_nested(options_.isolation)) {
+        return approved::PackPtr();
     }
     approved::Reader reader{.principal = plan.request.principal,
                             .roles = plan.request.tool_sets,
@@ -85,8 +93,7 @@ Result<approved::PackPtr> Engine::tools_for(const RunPlan& plan) {
 // A module that is refused may be one that others import, so what is left is tried again.
 Task<Result<approved::Collection>> Engine::try_tools(approved::Collection collection) {
     const LanguagePtr python = languages_.find("python");
-    if (python == nullptr || !python->usable() ||
-        options_.isolation.mode == jar::name_of(jar::Mode::Nested)) {
+    if (python == nullptr || !python->usable() || is_nested(options_.isolation)) {
         co_return collection;  // nobody can import them
     }
     while (true) {
@@ -152,8 +159,8 @@ Task<Result<std::vector<Refusal>>> Engine::try_at_once(approved::PackPtr pack,
 }
 
 void Engine::serve_tools() {
-    pool_.stock(tools_.shelf().common());
-    tasks_.spawn("watch tools", tools_.watch([this] { pool_.stock(tools_.shelf().common()); }));
+    pool_.stock(common_tools());
+    tasks_.spawn("watch tools", tools_.watch([this] { pool_.stock(common_tools()); }));
 }
 
 }  // namespace belljar::engine

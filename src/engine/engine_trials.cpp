@@ -93,7 +93,7 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
 Task<Result<RunResult>> Engine::run_trial(runner::ManifestPtr manifest, std::uint32_t zygote) {
     const RunPlan plan = plan_trial(*manifest);
     BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                          {.zygote = zygote, .tools = tools_.shelf().common()}));
+                                          {.zygote = zygote, .tools = common_tools()}));
     Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::make_shared<Cancellation>(), LiveStreams{});
     BJ_CO_TRY_VOID(result);

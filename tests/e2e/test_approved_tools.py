@@ -90,7 +90,8 @@ def test_a_bad_manifest_leaves_what_was_there(own_server, folder):
     good = (folder / "manifest.toml").read_text()
     told = 0
     for text in [*HOSTILE.values(), good + good]:
-        (folder / "manifest.toml").write_text(text)
+        (folder / ".new").write_text(text)
+        os.replace(folder / ".new", folder / "manifest.toml")
         told += 1
         wait_until(lambda count=told: len(refusals_of(server)) == count, "the manifest is refused")
         assert refusals_of(server)[-1] == ("", "manifest")
