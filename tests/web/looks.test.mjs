@@ -12,6 +12,7 @@ import {
   PHONE,
   runProgram,
   screenshot,
+  writeInto,
 } from "./support/browser.mjs";
 import { startServer } from "./support/server.mjs";
 
@@ -45,7 +46,7 @@ async function showSession(page) {
     "prices = [9.5, 11.0, 12.25]\ntotal = sum(prices)",
     "mean = total / len(prices)\nprint(f'{mean:.2f} on average')\nmean",
   ].entries()) {
-    await page.locator("#notebook .cell .cm-content").last().fill(code);
+    await writeInto(page, page.locator("#notebook .cell .cm-content").last(), code);
     await page.locator("#notebook").getByRole("button", { name: "Run cell" }).last().click();
     await page
       .locator("#notebook .cell")

@@ -72,6 +72,19 @@ test("Ctrl-Enter runs, and output comes while the program runs, in its colours",
   await page.finish();
 });
 
+test("what is typed over a selection takes its place", async () => {
+  const page = await open();
+  await writeProgram(page, "import os\nprint('first')", "python");
+  await page.locator(".write .cm-content span", { hasText: "import" }).waitFor(); // coloured
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("print(6");
+  assert.equal(await textOf(page, ".write .cm-content"), "print(6)");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type('"');
+  assert.equal(await textOf(page, ".write .cm-content"), '"print(6)"');
+  await page.finish();
+});
+
 test("limits and standard input are passed on, and what is capped is told", async () => {
   const page = await open();
   await page.getByText("Limits and input").click();

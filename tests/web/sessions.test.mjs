@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { openBrowser, openPage } from "./support/browser.mjs";
+import { openBrowser, openPage, writeInto } from "./support/browser.mjs";
 import { startServer } from "./support/server.mjs";
 
 let server;
@@ -23,7 +23,7 @@ async function runCell(page, code) {
   const notebook = page.locator("#notebook");
   const cell = notebook.locator(".cell").last();
   const before = await notebook.locator(".cell").count();
-  await cell.locator(".cm-content").fill(code);
+  await writeInto(page, cell.locator(".cm-content"), code);
   await cell.getByRole("button", { name: "Run cell" }).click();
   await notebook.locator(".cell").nth(before).waitFor();
   return notebook.locator(".cell").nth(before - 1);
@@ -94,9 +94,7 @@ test("a cell that fails or is cancelled says so, and the session goes on", async
   const failed = await runCell(page, "1/0");
   assert.match(await failed.locator(".error-line").innerText(), /ZeroDivisionError/);
   const cell = page.locator("#notebook .cell").last();
-  await cell
-    .locator(".cm-content")
-    .fill("import time\nprint('on', flush=True)\nwhile True: time.sleep(1)");
+  await writeInto(page, cell.locator(".cm-content"), "import time\nprint('on', flush=True)\nwhile True: time.sleep(1)");
   await cell.getByRole("button", { name: "Run cell" }).click();
   await cell.locator(".terminal", { hasText: "on" }).waitFor();
   await cell.getByRole("button", { name: "Cancel" }).click();

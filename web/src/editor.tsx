@@ -60,6 +60,23 @@ const colors = HighlightStyle.define([
   },
 ]);
 
+// What is typed over a selection would be put in by the browser with the colours of what it
+// replaces, as styles that the policy of the page forbids.
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { main } = view.state.selection;
+    const text = event.data;
+    if (event.inputType !== "insertText" || !text || main.empty || view.composing) return false;
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input" });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((handle) => handle(view, main.from, main.to, text, insert))) {
+      view.dispatch(insert());
+    }
+    event.preventDefault();
+    return true;
+  },
+});
+
 export function Editor({ code, language, label, onChange, onRun }: Properties) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>();
@@ -94,6 +111,7 @@ export function Editor({ code, language, label, onChange, onRun }: Properties) {
           bracketMatching(),
           closeBrackets(),
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+          typeOver,
           syntaxHighlighting(colors),
           look,
           mode.current.of([]),

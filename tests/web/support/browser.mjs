@@ -52,6 +52,7 @@ export async function openPage(browser, server, options = {}) {
     colorScheme: colors,
     acceptDownloads: true,
   });
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const found = { complaints: [], requests: [], dialogs: [], violations: [] };
   page.on("console", (message) => {
@@ -101,9 +102,17 @@ export async function openPage(browser, server, options = {}) {
   return page;
 }
 
+// As a person does it: all that is there is deleted, and the text is pasted.
+export async function writeInto(page, editor, code) {
+  await editor.focus();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.press("Delete");
+  if (code) await page.keyboard.insertText(code);
+}
+
 export async function writeProgram(page, code, language) {
   if (language) await page.selectOption("select[name=language]", language);
-  await page.locator(".write .cm-content").fill(code);
+  await writeInto(page, page.locator(".write .cm-content"), code);
 }
 
 // Runs a program in the playground and waits for its end.
