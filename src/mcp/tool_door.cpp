@@ -209,9 +209,8 @@ Task<HttpResponse> ToolDoor::execute_code(json::object arguments, std::string pr
         co_return fault(execution::http_status(result.error().code),
                         execution::client_message(result.error()));
     }
-    co_return accept("execute_code",
-                     pretty(view_of(*result, seconds,
-                                    allowed_modules(executor_, *result, listed))));
+    co_return accept("execute_code", pretty(view_of(*result, seconds,
+                                                    allowed_modules(executor_, *result, listed))));
 }
 
 // Whatever media type is said: the lines in that service's document name none.
