@@ -502,8 +502,7 @@ constexpr Key kKeys[] = {
      .aliases = {"SANDBOX_ENABLE_FILESYSTEM"},
      .slot = [](Settings& all) -> Slot { return &all.policy.filesystem; }},
     {.name = "policy.data_science",
-     .help =
-         "Selects the profile data_science, and keeps an interpreter warm that has its modules",
+     .help = "Selects the profile data_science, and keeps an interpreter warm that has its modules",
      .default_text = "false",
      .aliases = {"SANDBOX_ENABLE_DATA_SCIENCE"},
      .slot = [](Settings& all) -> Slot { return &all.policy.data_science; }},
