@@ -33,6 +33,7 @@ import latency
 import load
 import machine
 import memory
+import privacy
 import ratios
 import report
 import sessions
@@ -207,6 +208,8 @@ class Bench:
         self.progress.begin("policy and audit")
         result["governance"] = governance.measure(self.place, self.size.turns, self.size.often,
                                                   self.progress)
+        self.progress.begin("masking")
+        result["privacy"] = privacy.measure(self.place, self.size.downloads, self.progress)
         self.progress.begin("memory")
         result["memory"] = memory.measure(self.server)
         self.progress.begin("a large file")

@@ -113,6 +113,12 @@ def download(result):
     return Table("download", ["a file of 1 GB from", "MB per second"], rows)
 
 
+def privacy(result):
+    rows = [[name, figure(row["mb_per_second"]), figure(row["hello_ms"])]
+            for name, row in result["privacy"].items()]
+    return Table("privacy", ["what leaves a jar", "MB per second", "one hello, ms"], rows)
+
+
 def sessions(result):
     rows = [[f"with a state of {state}", *times(row)] for state, row in result["sessions"].items()]
     return Table("sessions", ["one cell of a session", *TIMES], rows)
@@ -159,8 +165,8 @@ def machine(result):
 def of(result):
     """All of them, the most important one last, where it is seen on a terminal."""
     return [machine(result), memory(result), guest(result), tools_list(result),
-            download(result), sessions(result), hellos("governance", result["governance"]),
-            crowd(result), bubblewrap(result), load(result),
-            burst(result),
+            download(result), privacy(result), sessions(result),
+            hellos("governance", result["governance"]), crowd(result), bubblewrap(result),
+            load(result), burst(result),
             hellos("paced", result["paced"]), steps(result),
             hellos("latency", result["latency"]), compared(result)]

@@ -68,6 +68,10 @@ execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
             .storage_bytes = storage.principal_space.count};
 }
 
+policy::Rulebook::Grounds grounds_of(const config::Settings& settings) {
+    return {.maximum = policy::policy_from(settings.limits).maximum, .settings = settings.policy};
+}
+
 constexpr std::size_t kLinesKept = 500;  // of the log
 
 }  // namespace
@@ -98,6 +102,10 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     if (settings.policy.data_science == config::Switch::Off) {
         runners.dismiss_specialists();
     }
+    BJ_TRY(const std::vector<policy::PolicyText> files,
+           engine::read_policy_files(settings.policy.path));
+    BJ_TRY(engine::PolicyPlace::Rules rules,
+           policy::Rulebook::create(grounds_of(settings), files));
     BJ_TRY(std::optional<approved::Source> tools, find_tools(settings.tools));
     BJ_TRY(const std::string logs, find_logs(settings.tools));
     BJ_TRY(const std::string program, engine::find_warden());
@@ -116,6 +124,8 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     parts.tools = std::move(tools);
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
+    runtime->policy_place_.begin_with(*rules);
+    runtime->engine_->use(std::move(rules));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
     if (runtime->warden_.mode == jar::Mode::Nested) {
         for (const auto& [key, value] : {std::pair("tools.path", settings.tools.path),
@@ -159,10 +169,33 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits, settings.storage),
+                                  .recorded_code = settings.audit.code,
+                                  .privacy = {.mask = settings.policy.mask},
                                   .tools = std::move(parts.tools),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
-          log_)) {}
+          log_)),
+      policy_place_(io_.get_executor(), settings.policy.path, grounds_of(settings)) {}
+
+engine::PolicyPlace::Listener Runtime::policy_listener() {
+    return {.changed =
+                [this](engine::PolicyPlace::Rules rules) {
+                    log_.info("the policy was read again", {{"version", rules->version()}});
+                    engine_->notice({.kind = "policy",
+                                     .name = "reloaded",
+                                     .severity = execution::Severity::Low,
+                                     .time = std::chrono::system_clock::now(),
+                                     .text = "other rules are in force",
+                                     .details = {{"version", rules->version()}}});
+                    engine_->use(std::move(rules));
+                },
+            .refused =
+                [this](std::string reason) {
+                    log_.error("the policy is not valid; the one in force stays",
+                               {{"reason", reason}});
+                    engine_->refuse_rules(std::move(reason));
+                }};
+}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.
 Runtime::~Runtime() {
@@ -194,6 +227,7 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
     };
     tasks_.spawn("warden link", link_->listen());
     tasks_.spawn("signals", watch_signals(stop_once));
+    tasks_.spawn("watch policy", policy_place_.watch(policy_listener()));
     link_->on_loss([this, stop_once] {
         lost_warden_ = true;
         log_.error("the warden is gone; stopping");
@@ -229,6 +263,7 @@ void Runtime::let_everything_end() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     link_->on_loss(nullptr);
+    policy_place_.stop();
     engine_->close();
     link_->close();
 }

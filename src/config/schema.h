@@ -41,7 +41,7 @@ struct Key {
     std::string_view maximum{};
     TextForm form = TextForm::Any;
     Secrecy secrecy = Secrecy::Open;
-    std::array<std::string_view, 3> choices{};  // for items of a list; all empty: any
+    std::array<std::string_view, 9> choices{};  // for items of a list; all empty: any
     std::array<std::string_view, 3> aliases{};  // environment names besides BELLJAR_SECTION_KEY
     AliasUnit alias_unit = AliasUnit::SameAsKey;
     Slot (*slot)(Settings&) = nullptr;

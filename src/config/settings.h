@@ -165,6 +165,7 @@ struct PolicySettings {
     Switch filesystem = Switch::Off;
     Switch data_science = Switch::Off;
     std::vector<std::string> allowed_imports{};
+    std::vector<std::string> mask{};  // types of personal data, in whatever leaves a jar
 
     bool operator==(const PolicySettings&) const = default;
 };

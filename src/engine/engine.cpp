@@ -10,7 +10,10 @@
 
 #include "base/id.h"
 #include "crypto/digest.h"
+#include "engine/masking.h"
+#include "engine/denial_events.h"
 #include "jar/step.h"
+#include "outcome/refused_calls.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 #include "runner/launch.h"
@@ -32,15 +35,6 @@ constexpr auto kDrainPause = std::chrono::seconds(30);
 
 // The other languages are tried so long after the start.
 constexpr Duration kTrialsBegin = std::chrono::seconds(1);
-
-Result<void> check_request(const runner::Manifest& manifest, const RunRequest& request) {
-    if (manifest.has_launcher() && request.allowed_imports) {
-        return fail(
-            ErrorCode::InvalidArgument,
-            fmt::format("\"allowed_imports\" cannot be checked in {} programs", manifest.language));
-    }
-    return {};
-}
 
 SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
                           const Engine::Options& options) {
@@ -96,9 +90,11 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       trial_over_(executor) {
     languages_.replace(std::move(runners));
     languages_.on_change([this] { prepare_usable(); });
+    use(options_.rules ? options_.rules : own_rules(options_.policy));
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
         conversations_->sign_with(options_.url_signer);
+        conversations_->mask(masked_types(options_.privacy));
     }
     if (options_.state != nullptr) {
         state_.emplace(executor, *options_.state);
@@ -214,58 +210,53 @@ void Engine::notice(const execution::SecurityEvent& event) const {
     }
 }
 
-Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
-    for (Overseer* overseer : options_.overseers) {
-        BJ_CO_TRY_VOID(overseer->admit(request));
+// A cell's are told at its end: its jar lives on.
+void Engine::watch_denials(isolation::JarId jar, const RunPlan& plan) {
+    if (options_.overseers.empty()) {
+        return;
     }
-    const bool in_session = request.session || request.session_id;
-    if (in_session && !sessions_) {
-        co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
-    }
-    if (in_session) {
-        BJ_CO_TRY(request.language, sessions_->language_of(request));
-        BJ_CO_TRY(request.conversation_id, sessions_->conversation_of(request));
-    } else if (request.conversation_id && !conversations_) {
-        co_return fail(ErrorCode::Unsupported,
-                       "\"conversation_id\": files that outlive a run are not kept here");
-    }
-    load_languages();
-    tools_.load();
-    const LanguagePtr language = languages_.find(request.language);
-    if (language == nullptr) {
-        co_return fail(ErrorCode::Unsupported,
-                       fmt::format("unknown language \"{}\"; usable here: {}",
-                                   request.language.substr(0, 64), languages_.usable_names()));
-    }
-    // Who runs one program finds out by running it; a service tries a language once, before.
-    if (trial_ != Trial::NotRequired || !language->usable()) {
-        BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
-    }
-    Decision decision{.manifest = language->manifest};
-    BJ_CO_TRY_VOID(check_request(*decision.manifest, request));
-    BJ_CO_TRY(decision.plan,
-              policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
-                             std::move(request)));
-    co_return decision;
+    warden_.on_denied(jar, [this, request = &plan.request,
+                            id = plan.execution_id](const execution::DeniedCall& call) {
+        for (const execution::Denial& denial : outcome::explain_refused_calls({call})) {
+            notice(event_of(denial, {.principal = request->principal,
+                                     .execution_id = id,
+                                     .conversation_id = request->conversation_id}));
+        }
+    });
 }
 
-Task<Result<RunPreview>> Engine::preview(RunRequest request) {
-    BJ_CO_TRY_VOID(co_await await_trial());
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
-    co_return RunPreview{.language = decision.manifest->language,
-                         .runner = decision.manifest->runner,
-                         .limits = decision.plan.limits,
-                         .capped = std::move(decision.plan.capped),
-                         .isolation = options_.isolation,
-                         .profile = std::move(decision.plan.profile),
-                         .policy_version = std::move(decision.plan.policy_version),
-                         .findings = std::move(decision.plan.findings)};
+Task<void> Engine::end_run(std::string execution_id) {
+    if (runs_) {
+        [[maybe_unused]] const Result<execution::RunView> ended =
+            co_await runs_->cancel(std::nullopt, std::move(execution_id));
+    }
+}
+
+Task<void> Engine::end_all_of(std::string principal) {
+    if (runs_) {
+        runs_->cancel_all_of(principal);
+    }
+    for (const execution::SessionView& session : list_sessions(principal)) {
+        [[maybe_unused]] const Result<execution::SessionView> ended =
+            co_await obey({.principal = principal,
+                           .session_id = session.session_id,
+                           .action = execution::SessionAction::End});
+    }
+}
+
+void Engine::guard_conversations(KeptConversations::Guard guard) {
+    if (conversations_) {
+        conversations_->guard_with(std::move(guard));
+    }
 }
 
 Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
                                     LiveStreams live) {
     const bool in_session = request.session || request.session_id;
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request), Intent::Run));
+    if (decision.asks) {
+        co_return fail(ErrorCode::Denied, why_asked(decision.plan));
+    }
     runner::ManifestPtr manifest = std::move(decision.manifest);
     RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
@@ -467,8 +458,13 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         io.keep_in(options_.outputs.store->record({execution_id, plan->request.principal},
                                                   plan->limits.output_file));
     }
+    const privacy::TypeSet masked = masked_types(plan->privacy);
+    if (masked.any()) {
+        io.mask(masked);
+    }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
+    watch_denials(jar.id, *plan);
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
     const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;
@@ -500,6 +496,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         {.text = io.report(), .mark = manifest->has_launcher() ? std::string_view() : mark},
         result);
     outcome::judge(exit, plan->limits, result);
+    if (masked.any()) {
+        result.masked = io.masked();
+        mask_result(masked, result);
+    }
     if (stay) {
         report_files(*stay, end->files, result);
     }
@@ -541,6 +541,7 @@ SandboxInfo Engine::info() const {
                      .maximum_limits = options_.policy.maximum,
                      .isolation = options_.isolation,
                      .batch_parallel = options_.batch_parallel};
+    add_profiles(info);
     for (const LanguagePtr& language : languages_.all()) {
         const runner::Manifest& manifest = *language->manifest;
         info.runners.push_back(

@@ -71,16 +71,6 @@ Result<approved::PackPtr> pack_all(const approved::Collection& collection) {
     return approved::make_pack(modules);
 }
 
-// What its profile allows, where profiles say anything of tools.
-template <typename Plan>
-std::optional<std::vector<std::string>> sets_of(const Plan& plan) {
-    if constexpr (requires { plan.tool_sets; }) {
-        return plan.tool_sets;
-    } else {
-        return std::nullopt;
-    }
-}
-
 }  // namespace
 
 approved::PackPtr Engine::common_tools() const {
@@ -93,7 +83,7 @@ Result<approved::PackPtr> Engine::tools_for(const RunPlan& plan) {
     }
     approved::Reader reader{.principal = plan.request.principal,
                             .roles = plan.request.tool_sets,
-                            .tool_sets = sets_of(plan)};
+                            .tool_sets = plan.tool_sets};
     if (principals_ != nullptr && reader.roles.empty() && !tools_.shelf().for_everybody()) {
         reader.roles = principals_->tool_sets_of(reader.principal);
     }

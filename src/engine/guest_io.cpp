@@ -139,29 +139,67 @@ Task<std::size_t> GuestIo::read_some(asio::posix::stream_descriptor* pipe, std::
     co_return error ? 0 : count;
 }
 
+void GuestIo::mask(privacy::TypeSet types) {
+    maskers_ = std::make_unique<std::array<privacy::Masker, 2>>(
+        std::array{privacy::Masker(types), privacy::Masker(types)});
+}
+
+execution::MaskCounts GuestIo::masked() const {
+    execution::MaskCounts sum;
+    if (maskers_) {
+        for (const privacy::Masker& masker : *maskers_) {
+            privacy::add_counts(masker.counts(), sum);
+        }
+    }
+    return sum;
+}
+
 Task<void> GuestIo::drain(OutputStream stream) {
     auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
-    outcome::OutputCapture& capture = capture_of(stream);
+    privacy::Masker* const masker =
+        maskers_ ? &maskers_->at(static_cast<std::size_t>(stream)) : nullptr;
     std::vector<char> buffer(kChunk);
     std::size_t rest = kMostInPipe;
-    while (true) {
+    std::uint64_t written = 0;
+    bool ended = false;
+    while (!ended) {
         const std::size_t count = co_await read_some(&pipe, buffer);
-        if (count == 0 || (finished_ && count > rest)) {
+        ended = count == 0 || (finished_ && count > rest);
+        if (ended && masker == nullptr) {
             co_return;
         }
-        rest -= finished_ ? count : 0;
-        const std::string_view data(buffer.data(), count);
-        if (recording_ && !capture.is_whole_with(count)) {
-            if (capture.is_whole_with(0)) {
-                co_await keep_beginning(stream);
-            }
-            recording_->append(stream, data);
+        rest -= finished_ && !ended ? count : 0;
+        std::string_view data(buffer.data(), ended ? 0 : count);
+        written += data.size();
+        std::string masked;
+        if (masker != nullptr) {
+            masked = ended ? masker->finish() : masker->feed(data);
+            data = masked;
         }
-        capture.append(data);
-        if (on_output_) {
-            on_output_(stream, data);
+        if (outgrows(stream, data.size())) {
+            co_await keep_beginning(stream);
         }
-        check_flood(capture.bytes());
+        take(stream, data);
+        check_flood(written);
+    }
+}
+
+bool GuestIo::outgrows(OutputStream stream, std::size_t more) {
+    const outcome::OutputCapture& capture = capture_of(stream);
+    return recording_ && capture.is_whole_with(0) && !capture.is_whole_with(more);
+}
+
+void GuestIo::take(OutputStream stream, std::string_view data) {
+    if (data.empty()) {
+        return;
+    }
+    outcome::OutputCapture& capture = capture_of(stream);
+    if (recording_ && !capture.is_whole_with(data.size())) {
+        recording_->append(stream, data);
+    }
+    capture.append(data);
+    if (on_output_) {
+        on_output_(stream, data);
     }
 }
 
@@ -212,6 +250,7 @@ void GuestIo::close_stdin() {
 void GuestIo::begin_cell(const execution::Limits& limits) {
     set_limits(limits);
     recording_.reset();
+    maskers_.reset();
     report_.clear();
     finished_ = false;
     answered_ = false;

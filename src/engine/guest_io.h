@@ -17,6 +17,7 @@
 #include "execution/limits.h"
 #include "isolation/warden_messages.h"
 #include "outcome/output_capture.h"
+#include "privacy/masker.h"
 #include "storage/output_store.h"
 
 namespace belljar::engine {
@@ -53,6 +54,9 @@ class GuestIo {
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
     // A stream that is too long for the result is kept whole in here, from its beginning.
     void keep_in(storage::OutputRecording recording) { recording_.emplace(std::move(recording)); }
+    // Until the end of the run or cell, both streams are masked before anybody sees them: what is
+    // captured, counted, kept and watched is what comes out of that.
+    void mask(privacy::TypeSet types);
     // Until the guest's ends of all outputs are closed, or until finish().
     Task<void> pump(GuestInput input, LiveStreams live);
     // Nobody is left who could write: what is in the pipes is all there is.
@@ -76,6 +80,8 @@ class GuestIo {
     [[nodiscard]] execution::CapturedStream captured_stderr() const {
         return stderr_capture_.finish();
     }
+    // What was masked in both streams.
+    [[nodiscard]] execution::MaskCounts masked() const;
     [[nodiscard]] const std::string& report() const { return report_; }
     // When the bootstrap said that it waits for the request; the beginning of time if it did not.
     [[nodiscard]] TimePoint signed_at() const { return signed_at_; }
@@ -91,6 +97,9 @@ class GuestIo {
     Task<std::size_t> read_some(asio::posix::stream_descriptor* pipe, std::span<char> buffer);
     Task<void> drain(OutputStream stream);
     Task<void> keep_beginning(OutputStream stream);
+    // Whether it is too long for the result with that many bytes more.
+    [[nodiscard]] bool outgrows(OutputStream stream, std::size_t more);
+    void take(OutputStream stream, std::string_view data);
     [[nodiscard]] outcome::OutputCapture& capture_of(OutputStream stream);
     Task<void> read_report();
     Task<void> read_answer();
@@ -110,6 +119,7 @@ class GuestIo {
     outcome::OutputCapture stdout_capture_;
     outcome::OutputCapture stderr_capture_;
     std::optional<storage::OutputRecording> recording_;
+    std::unique_ptr<std::array<privacy::Masker, 2>> maskers_;  // nullptr: nothing is masked
     std::string report_;
     TimePoint signed_at_{};
     bool finished_ = false;

@@ -36,6 +36,9 @@ class GuestIoTest : public testing::Test {
         io.emplace(GuestIo::create(context.get_executor(), limits).value());
         ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
         io->on_flood([this] { ++floods; });
+        if (masked.any()) {
+            io->mask(masked);
+        }
         if (store) {
             io->keep_in(store->record({id}, limits.output_file));
         }
@@ -92,6 +95,7 @@ class GuestIoTest : public testing::Test {
     std::unique_ptr<storage::OutputStore> store;
     std::optional<GuestIo> io;
     std::array<Fd, isolation::kGuestFdCount> ends;
+    privacy::TypeSet masked;
     int floods = 0;
     bool ended = false;
 };
@@ -424,6 +428,54 @@ TEST_F(GuestIoTest, ASourceThatNeverEndsDoesNotHoldTheRun) {
     start("", std::move(live));
     close_outputs();
     EXPECT_TRUE(ended);
+}
+
+TEST_F(GuestIoTest, MasksAValueThatComesInPieces) {
+    masked.set();
+    std::string watched;
+    start("", {.watch = {.on_output = [&watched](OutputStream, std::string_view data) {
+                   watched += data;
+               }}});
+    write(GuestFd::Stdout, "begun\nto john@exam");
+    EXPECT_EQ(watched, "begun\nto ");
+    write(GuestFd::Stdout, "ple.com and 10.0.");
+    write(GuestFd::Stderr, "from 192.168.1");
+    EXPECT_EQ(watched, "begun\nto [EMAIL_REDACTED] and from ");
+    write(GuestFd::Stderr, ".1");
+    close_outputs();
+    EXPECT_TRUE(ended);
+    const execution::CapturedStream out = io->captured_stdout();
+    EXPECT_EQ(out.text, "begun\nto [EMAIL_REDACTED] and 10.0.");
+    EXPECT_EQ(out.bytes, out.text.size());
+    EXPECT_EQ(io->captured_stderr().text, "from [IP_REDACTED]");
+    EXPECT_EQ(io->masked(), (execution::MaskCounts{{"email", 1}, {"ip_address", 1}}));
+}
+
+TEST_F(GuestIoTest, KeepsWhatIsMasked) {
+    open_store();
+    limits.output = kibibytes(4);
+    masked.set();
+    start("");
+    std::string expected;
+    for (int count = 0; count < 2000; ++count) {
+        write(GuestFd::Stdout, "to ann@example.com\n");
+        expected += "to [EMAIL_REDACTED]\n";
+    }
+    close_outputs();
+    ASSERT_TRUE(io->recording()->publish().value());
+    EXPECT_EQ(kept(OutputStream::Stdout), expected);
+    EXPECT_EQ(io->captured_stdout().bytes, expected.size());
+    EXPECT_TRUE(io->captured_stdout().truncated);
+}
+
+TEST_F(GuestIoTest, CountsAFloodByWhatTheGuestWrote) {
+    limits.output_flood = kibibytes(8);
+    masked.set();
+    start("");
+    write(GuestFd::Stdout, "sk-A1" + std::string(9 << 10U, 'x'));
+    EXPECT_EQ(floods, 1);
+    close_outputs();
+    EXPECT_EQ(io->captured_stdout().text, "[KEY_REDACTED]");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "engine/file_threads.h"
 #include "engine/file_transfer.h"
 #include "execution/result.h"
+#include "privacy/types.h"
 #include "storage/conversation_store.h"
 #include "storage/signed_url.h"
 
@@ -84,6 +85,8 @@ class KeptConversations final : public Conversations {
     [[nodiscard]] std::string url_of(const execution::FileName& name) const override;
     // It outlives this; nothing: files have no addresses.
     void sign_with(const storage::UrlSigner* signer) { signer_ = signer; }
+    // What read_file() gives is masked from now on.
+    void mask(privacy::TypeSet types) { masked_ = types; }
     Task<Result<MadeConversation>> create_conversation(std::string principal,
                                                        std::string conversation_id) override;
     Task<Result<execution::ConversationView>> find_conversation(
@@ -105,6 +108,13 @@ class KeptConversations final : public Conversations {
 
     // Tells which ones a session has; they are not cleaned up.
     void spare(std::function<std::vector<execution::FileName>()> busy) { busy_ = std::move(busy); }
+    // Conversations that nobody may use, nor clean up.
+    struct Guard {
+        // Asked before anything is done with the files of one; its error is the answer.
+        std::function<Result<void>(const execution::FileName&)> check{};
+        std::function<std::vector<execution::FileName>()> guarded{};
+    };
+    void guard_with(Guard guard) { guard_ = std::move(guard); }
     // Takes away what a crash has left, and then every now and then what the order says, until
     // stop_sweeping().
     Task<void> sweep(execution::CleanupOrder order);
@@ -126,9 +136,13 @@ class KeptConversations final : public Conversations {
     void leave(const Key& key);
     Task<Result<void>> take_turn(StayPtr stay, TimePoint deadline, CancellationPtr cancellation);
     void tell(const execution::FileChange& change);
+    [[nodiscard]] Result<execution::FilePart> read_masked(const execution::FileName& name,
+                                                          ByteRange range) const;
+    [[nodiscard]] Result<void> check(const execution::FileName& name) const;
 
     asio::any_io_executor executor_;
     const storage::ConversationStore& store_;
+    privacy::TypeSet masked_;
     const storage::UrlSigner* signer_ = nullptr;
     const Log& log_;
     std::map<Key, Lane> lanes_;
@@ -137,6 +151,7 @@ class KeptConversations final : public Conversations {
     asio::steady_timer sweep_later_;
     bool sweeping_ = true;
     std::function<std::vector<execution::FileName>()> busy_;
+    Guard guard_;
 };
 
 }  // namespace belljar::engine

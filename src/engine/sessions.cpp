@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/utf8.h"
+#include "engine/masking.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 
@@ -340,6 +341,10 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
         io.keep_in(options_.outputs.store->record({execution_id, plan->request.principal},
                                                   limits.output_file));
     }
+    const privacy::TypeSet masked = masked_types(plan->privacy);
+    if (masked.any()) {
+        io.mask(masked);
+    }
     warden_.on_end(host->jar.id, nullptr);
     session->expiry.cancel();
     const StayPtr stay = live.stay;
@@ -374,6 +379,11 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                                               : judge_lost(host, place, limits, &result));
     host->stay.reset();
     BJ_CO_TRY_VOID(exit);
+    if (masked.any()) {
+        result.masked = io.masked();
+        mask_result(masked, result);
+    }
+    result.network_attempts = exit->network;
     if (stay) {
         co_await take_files(host, stay, &result);
     }

@@ -538,7 +538,12 @@ bool Warden::pass_on_report(Jar& jar) {
         return false;
     }
     if (*news) {
-        std::visit([this](const auto& message) { tell_server(message); }, **news);
+        const std::vector<Fd> files = jar.take_network_files();
+        std::vector<int> numbers;
+        for (const Fd& file : files) {
+            numbers.push_back(file.get());
+        }
+        std::visit([&](const auto& message) { tell_server(message, numbers); }, **news);
     }
     return true;
 }
@@ -642,11 +647,11 @@ uid_t Warden::next_free_user() {
 }
 
 template <typename Message>
-void Warden::tell_server(const Message& message) {
+void Warden::tell_server(const Message& message, std::span<const int> fds) {
     if (server_gone_) {
         return;
     }
-    if (!send_message(server_, message)) {
+    if (!send_message(server_, message, fds)) {
         kill_everything();
     }
 }

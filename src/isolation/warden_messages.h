@@ -145,6 +145,13 @@ struct DeniedMessage {
     jar::DenialRecord record;
 };
 
+// The guest is about to open its first internet socket. With files in which the kernel counts what
+// is sent in the jar's network.
+struct NetworkMessage {
+    static constexpr std::uint32_t kType = 23;
+    JarId jar;
+};
+
 struct EndedMessage {
     static constexpr std::uint32_t kType = 19;
     JarId jar;
@@ -188,7 +195,7 @@ template <typename Message>
 using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage,
                                    ZygoteMessage, RetireMessage, LookMessage>;
 using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage,
-                                   EndedMessage, ZygoteStateMessage, SeenMessage>;
+                                   EndedMessage, ZygoteStateMessage, SeenMessage, NetworkMessage>;
 
 // Exactly one known message of exactly its size, or an error.
 [[nodiscard]] Result<ServerMessage> decode_server_message(std::string_view data);

@@ -134,7 +134,7 @@ Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
     }
     const std::uint64_t seconds = number_of(call.arguments, "timeout", kUsualSeconds);
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
-    mark(request, call.trace);
+    mark(request, call);
     request.principal = std::move(call.principal);
     request.timeout = request.timeout.value_or(std::chrono::seconds(kUsualSeconds));
     request.environment["BELLJAR_BIND"] = fmt::format("{}", fmt::join(kTools, " "));

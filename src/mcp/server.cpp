@@ -148,6 +148,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     if (Batch* batch = std::get_if<Batch>(&*post)) {
         batch->principal = request.principal;
         batch->rights = request.rights;
+        batch->origin = access::origin_of(request);
         batch->session_id = request.header(kSessionHeader);
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
@@ -155,6 +156,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     Call call = std::move(std::get<Call>(*post));
     call.principal = request.principal;
     call.trace = request.trace;
+    call.origin = access::origin_of(request);
     call.rights = request.rights;
     if (request.path != kEndpoint && speaks_of_logs(options_.dialects)) {
         rename_tool(call.message);
@@ -311,6 +313,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
     const Call pattern{.revision = Revision::V2025_03_26,
                        .principal = std::move(batch.principal),
                        .rights = batch.rights,
+                       .origin = std::move(batch.origin),
                        .memory = session != nullptr ? &session->memory() : nullptr};
     std::vector<std::string> answers;
     for (json::value& element : batch.elements) {

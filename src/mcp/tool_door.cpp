@@ -1,7 +1,9 @@
 #include "mcp/tool_door.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "access/challenge.h"
@@ -96,7 +98,8 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
     ToolCall call{.name = tool,
                   .arguments = std::move(given),
                   .principal = std::move(request.principal),
-                  .trace = std::move(request.trace)};
+                  .trace = std::move(request.trace),
+                  .origin = access::origin_of(request)};
     if (tool == "execute_code") {
         HttpResponse response = co_await execute_code(std::move(call), std::move(cancellation));
         co_return response;
@@ -139,7 +142,8 @@ Task<HttpResponse> ToolDoor::install_package(HttpRequest request,
     RpcResult<ToolOutcome> outcome =
         co_await toolbox_.call({.name = "pip_install",
                                 .arguments = std::move(*wanted),
-                                .principal = std::move(request.principal)},
+                                .principal = std::move(request.principal),
+                                .origin = access::origin_of(request)},
                                std::move(cancellation));
     if (!outcome) {
         co_return access::make_refusal(500, outcome.error().message);

@@ -194,6 +194,10 @@ SCRUBBED = {
     "at 12:34:56 on 2024-01-02": "at 12:34:56 on 2024-01-02",
     "aa:bb:cc:dd:ee:ff": "aa:bb:cc:dd:ee:ff",
     "999.1.1.1 std::vector": "999.1.1.1 std::vector",
+    "4532123456789014 and 4532123456789010": "[CC_REDACTED] and 4532123456789010",
+    "DE89 3704 0044 0532 0130 00": "[IBAN_REDACTED]",
+    "version 1.2.3.4, order 4155550123": "version 1.2.3.4, order 4155550123",
+    "phone: 4155550123": "phone: [PHONE_REDACTED]",
 }
 
 
