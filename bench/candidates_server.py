@@ -21,11 +21,12 @@ PROGRAMS = {
 MCP_HEADERS = (("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", MODERN))
 
 
-def start_server(place, name, ready_jars=READY_JARS):
+def start_server(place, name, ready_jars=READY_JARS, **settings):
     """A server on a free port; settings that it refuses are a reason, not a failure."""
     try:
         return Server(place / name, "--auth", "none",
-                      env=environment(LOG_LEVEL="error", BELLJAR_POOL_READY=str(ready_jars)))
+                      env=environment(LOG_LEVEL="error", BELLJAR_POOL_READY=str(ready_jars),
+                                      **settings))
     except AssertionError as error:
         raise NotHere(str(error).strip()) from None
 

@@ -27,6 +27,7 @@ NAME_LIMIT = 256
 CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+IDLE_SECONDS = 0.002  # longer than a request takes that waited for this guest
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
@@ -47,9 +48,13 @@ def get_ready():
     return find_tools()
 
 
+def announce():
+    """From now on a request may come."""
+    write_to(REPORT_FD, b"\n")
+
+
 def read_request():
     """The next request; None at the end of the pipe. There is never more than one under way."""
-    write_to(REPORT_FD, b"\n")
     line = read_line(REQUEST_FD)
     return from_json(line.decode()) if line else None
 
@@ -429,9 +434,12 @@ def use_file(name):
     MAIN = name
 
 
-def main():
-    names = new_main()
+def main(is_fork=False):
     tools = get_ready()
+    announce()
+    if is_fork and is_idle():
+        make_own()
+    names = new_main()
     request = read_request()
     if request is None:
         return 1
@@ -447,12 +455,13 @@ def main():
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN, LAST_PRELOADED, atexit, gc, threading
+    global WORKSPACE, MAIN, LAST_PRELOADED, atexit, gc, select, threading
     import atexit
     import gc
     import importlib.machinery
     import importlib.util
     import threading
+    from select import select
 
     for name in modules:
         try:
@@ -469,6 +478,8 @@ def be_zygote(modules):
     library = importlib.util.module_from_spec(spec)
     os.remove(path)
     LAST_PRELOADED = next(reversed(sys.modules))
+    rehearse()
+    linecache.cache.clear()
     gc.collect()
     gc.freeze()
     library.serve()
@@ -476,15 +487,23 @@ def be_zygote(modules):
     MAIN = WORKSPACE + "/main.py"
 
 
-def rehearse():
-    """What main() does with a program, with one that does nothing. Memory is shared with the zygote
-    until it is written to; what every program writes to is the guest's own afterwards. A program
-    that is here already does not wait for that."""
-    global GAPS
-    import select
+def is_idle():
+    """Whether no program comes for a moment."""
+    return not select([REQUEST_FD], [], [], IDLE_SECONDS)[0]
 
-    if select.select([REQUEST_FD], [], [], 0)[0]:
-        return
+
+def make_own():
+    """Memory is shared with the zygote until it is written to. What every program writes to is the
+    guest's own afterwards, which a program that is here already does not wait for."""
+    global GAPS
+    rehearse()
+    gc.collect()
+    GAPS = fill_gaps()
+    gc.freeze()
+
+
+def rehearse():
+    """What main() does with a program, with one that does nothing."""
     reading, writing = os.pipe()
     os.write(writing, to_json({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
     os.close(writing)
@@ -492,8 +511,6 @@ def rehearse():
     os.close(reading)
     report, _ = run_program(request, new_main())
     pack(report)
-    gc.collect()
-    GAPS = fill_gaps()
 
 
 def fill_gaps():
@@ -562,6 +579,5 @@ def leave_interpreter(code):
 install()
 if sys.argv[1:2] == ["zygote"]:
     be_zygote(sys.argv[2:])
-    rehearse()
-    leave(main())
+    leave(main(is_fork=True))
 leave_interpreter(main())

@@ -501,7 +501,7 @@ Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placi
         }
     }
     std::vector<Done> done;
-    std::optional<Error> full;
+    std::optional<Error> failure;
     for (const Pending& pending : std::exchange(pending_, {})) {
         const bool places = pending.action == Pending::Action::Place;
         const bool too_much = places && is_too_much(pending, others);
@@ -514,9 +514,10 @@ Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placi
         }
         if (const Result<void> applied = apply(pending)) {
             report(pending, done);
-        } else {
-            const Error error = explain_storage(applied.error());
-            full = error.code == ErrorCode::StorageFull ? std::optional(error) : full;
+        } else if (pending.action != Pending::Action::Remove || !pending.entry.directory) {
+            // A directory that is still used stays.
+            failure = explain_storage(applied.error());
+            refused_.push_back(pending.entry.path);
             ::unlinkat(directory_->incoming().get(), pending.temporary.c_str(), 0);
         }
     }
@@ -527,8 +528,9 @@ Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placi
     if (principal.valid()) {
         write_tally(directory_->fd(), now_.tally());
     }
-    if (full && done.empty()) {
-        return fail(*full);
+    // Nothing is acknowledged that is not there. A full disk leaves what came before it.
+    if (failure && (failure->code != ErrorCode::StorageFull || done.empty())) {
+        return fail(*failure);
     }
     return done;
 }

@@ -155,6 +155,46 @@ TEST_F(ConversationChangesTest, WhatARunLeavesCountsForThePrincipal) {
     EXPECT_EQ(store->usage({})->bytes, 95U);
 }
 
+// Recovery after a crash goes on while the first runs end.
+TEST_F(ConversationChangesTest, RecoveryLeavesAloneWhatIsComingIn) {
+    ASSERT_TRUE(put(file("a"), "old"));
+    const Result<ConversationDirectory> talk = store->make_conversation(file(""));
+    std::atomic<bool> done = false;
+    std::thread recovery([&] {
+        while (!done) {
+            store->recover();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // others want the lock, too
+        }
+    });
+    for (int round = 0; round < 50; ++round) {
+        const std::string content = std::to_string(round);
+        auto changes =
+            ConversationChanges::begin(*talk, {}, Clock::now() + std::chrono::seconds(10));
+        EXPECT_TRUE(changes && changes->begin_file({.path = "a"}) && changes->append(content) &&
+                    changes->end_file() && changes->finish());
+        EXPECT_EQ(content_of(file("a")), content);
+    }
+    done = true;
+    recovery.join();
+}
+
+TEST_F(ConversationChangesTest, WhatCannotBePutInItsPlaceIsNotAcknowledged) {
+    ASSERT_TRUE(put(file("a"), "old"));
+    const Result<ConversationDirectory> talk = store->make_conversation(file(""));
+    auto changes = ConversationChanges::begin(*talk, {}, Clock::now());
+    ASSERT_TRUE(changes);
+    ASSERT_TRUE(changes->make_directory("new"));
+    ASSERT_TRUE(changes->begin_file({.path = "a"}));
+    ASSERT_TRUE(changes->append("new"));
+    ASSERT_TRUE(changes->end_file());
+    // Somebody puts a directory in its way.
+    std::filesystem::remove(place_of(file("")) / "files" / "a");
+    std::filesystem::create_directories(place_of(file("")) / "files" / "a" / "b");
+    EXPECT_FALSE(changes->finish());
+    EXPECT_EQ(changes->refused(), std::vector<std::string>{"a"});
+    EXPECT_TRUE(std::filesystem::is_empty(place_of(file("")) / "incoming"));
+}
+
 TEST_F(ConversationChangesTest, CountsAgainWhereACrashLeftNoTally) {
     ASSERT_TRUE(put(file("d/a"), "12345"));
     std::filesystem::resize_file(place_of(file("")) / "tally", 0);

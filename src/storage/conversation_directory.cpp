@@ -113,6 +113,12 @@ Error explain_storage(Error error) {
         error.code = ErrorCode::StorageFull;
         error.message = "there is no room left on the server's disk; nothing was changed";
     }
+    if (error.sys_errno == EISDIR || error.sys_errno == ENOTDIR || error.sys_errno == ENOTEMPTY) {
+        error.code = ErrorCode::InvalidArgument;
+        error.message =
+            "the file cannot be made: its name is that of a directory, or a part of its path is "
+            "that of a file";
+    }
     return error;
 }
 

@@ -31,7 +31,7 @@ struct StoredEntry {
 };
 
 [[nodiscard]] execution::FileView view_of(const StoredEntry& entry);
-// An error for a caller: a disk that is full is one of its own.
+// An error for a caller: a disk that is full, or a name that is taken by another kind of file.
 [[nodiscard]] Error explain_storage(Error error);
 [[nodiscard]] Result<void> synchronise(const Fd& file);
 // SHA-256 of everything from where it stands, in hexadecimal.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -40,9 +41,7 @@ std::int64_t now() {
 }
 
 std::unexpected<Error> cannot_be_made() {
-    return fail(ErrorCode::InvalidArgument,
-                "the file cannot be made: its name is that of a directory, or a part of its path "
-                "is that of a file");
+    return fail(explain_storage(system_error("place a file", EISDIR)));
 }
 
 std::unexpected<Error> too_much() {

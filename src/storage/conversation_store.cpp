@@ -343,8 +343,11 @@ void ConversationStore::recover() const {
         }
     }
     for (const Found& found : find_all(std::nullopt)) {
-        // Who has the lock clears it as well.
-        if (found.directory.lock(ConversationDirectory::Lock::Exclusive, Clock::now())) {
+        // Who has the lock clears it as well; it is held until that is done, because a run's files
+        // come in by the same way.
+        const Result<Fd> held =
+            found.directory.lock(ConversationDirectory::Lock::Exclusive, Clock::now());
+        if (held) {
             found.directory.clear_incoming();
         }
     }
