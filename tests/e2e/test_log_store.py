@@ -52,6 +52,7 @@ def logs(session_place):
 def log_server(session_place, logs):
     env = environment(BELLJAR_TOOLS_LOGS_PATH=str(logs))
     server = Server(session_place / "log-server", env=env)
+    server.settle()
     yield server
     assert server.stop() == 0
 
