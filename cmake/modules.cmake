@@ -3,12 +3,15 @@
 # docs/ARCHITECTURE.md.
 #
 #   belljar_module(policy LINK config execution)
-#   belljar_module(transport LINK api mcp PRECOMPILE <boost/beast/http.hpp>)
+#   belljar_module(transport LINK api mcp PRECOMPILED service)
 #
-# Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder,
-# which shares the precompiled header.
+# Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder.
+# PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`.
 function(belljar_module name)
-  cmake_parse_arguments(MODULE "" "" "LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(MODULE "" "PRECOMPILED" "LINK" ${ARGN})
+  if(NOT MODULE_PRECOMPILED)
+    set(MODULE_PRECOMPILED plain)
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -23,8 +26,8 @@ function(belljar_module name)
   endif()
   target_include_directories(belljar_${name} ${scope} "${CMAKE_SOURCE_DIR}/src")
   belljar_link(belljar_${name} ${scope} ${MODULE_LINK})
-  if(MODULE_PRECOMPILE AND sources)
-    target_precompile_headers(belljar_${name} PRIVATE ${MODULE_PRECOMPILE})
+  if(sources)
+    belljar_use_precompiled(belljar_${name} ${MODULE_PRECOMPILED})
   endif()
   set_property(GLOBAL APPEND PROPERTY BELLJAR_MODULES ${name})
 
@@ -33,9 +36,7 @@ function(belljar_module name)
     target_link_libraries(${name}_test PRIVATE belljar_${name} GTest::gtest GTest::gtest_main)
     set_target_properties(${name}_test PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-    if(MODULE_PRECOMPILE AND sources)
-      target_precompile_headers(${name}_test REUSE_FROM belljar_${name})
-    endif()
+    belljar_use_precompiled_in_test(${name}_test ${MODULE_PRECOMPILED})
     set_property(GLOBAL APPEND PROPERTY BELLJAR_UNIT_TESTS ${name}_test)
   endif()
 endfunction()

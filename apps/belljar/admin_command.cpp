@@ -104,6 +104,42 @@ std::string path_of(std::string_view list, const std::string& id) {
     return fmt::format("/v1/admin/{}/{}", list, percent_encoded(id));
 }
 
+// "-" is the principal without a name.
+std::string principal_of(const AdminOptions& options) {
+    return options.id == "-" ? "" : options.id;
+}
+
+Result<std::string> block_body(const AdminOptions& options) {
+    BJ_TRY(const Duration time, config::parse_duration(options.time));
+    return to_text(json::object{{"principal", principal_of(options)},
+                                {"seconds", std::chrono::ceil<std::chrono::seconds>(time).count()},
+                                {"reason", options.reason}});
+}
+
+std::string quarantine_body(const AdminOptions& options) {
+    return to_text(json::object{{"principal", principal_of(options)},
+                                {"conversation_id", options.conversation},
+                                {"reason", options.reason}});
+}
+
+Result<ClientRequest> hold_for(const std::string& deed, const AdminOptions& options) {
+    if (deed == "block") {
+        BJ_TRY(std::string body, block_body(options));
+        return ClientRequest{
+            .method = "POST", .target = "/v1/admin/blocks", .body = std::move(body)};
+    }
+    if (deed == "quarantine") {
+        return ClientRequest{
+            .method = "POST", .target = "/v1/admin/quarantines", .body = quarantine_body(options)};
+    }
+    if (deed == "unblock") {
+        return ClientRequest{.method = "DELETE", .target = path_of("blocks", options.id)};
+    }
+    return ClientRequest{
+        .method = "DELETE",
+        .target = path_of("quarantines", options.id) + "/" + percent_encoded(options.conversation)};
+}
+
 Result<ClientRequest> change_for(const std::string& deed, const AdminOptions& options) {
     if (deed == "kill-run" || deed == "kill-session" || deed == "token-revoke") {
         const std::string_view list = deed == "kill-run"       ? "runs"
@@ -125,6 +161,12 @@ Result<ClientRequest> change_for(const std::string& deed, const AdminOptions& op
         BJ_TRY(std::string body, retention_body(options));
         return ClientRequest{
             .method = "POST", .target = "/v1/admin/retention", .body = std::move(body)};
+    }
+    if (deed == "block" || deed == "unblock" || deed == "quarantine" || deed == "release") {
+        return hold_for(deed, options);
+    }
+    if (deed == "alerts") {
+        return ClientRequest{.target = "/v1/alerts"};
     }
     if (deed == "drain" && options.drain != "status") {
         return ClientRequest{.method = "PUT",
@@ -244,6 +286,27 @@ void add_tokens(CLI::App& admin, AdminOptions& options) {
     revoke->add_option("NAME", options.id, "As in the list")->required();
 }
 
+void add_alerts(CLI::App& admin, AdminOptions& options) {
+    admin.add_subcommand("alerts", "The last alerts");
+    admin.add_subcommand("blocks", "Who may run nothing now");
+    CLI::App* block = admin.add_subcommand("block", "Let a principal run nothing for a while");
+    block->add_option("NAME", options.id, "The principal; - is the one without a name")->required();
+    block->add_option("--time", options.time, "Such as 30m or 12h")->required();
+    admin.add_subcommand("unblock", "Let a principal run again")
+        ->add_option("NAME", options.id)
+        ->required();
+    admin.add_subcommand("quarantines", "Conversations that nobody may use");
+    CLI::App* quarantine = admin.add_subcommand("quarantine", "Let nobody use a conversation");
+    for (CLI::App* command :
+         {quarantine, admin.add_subcommand("release", "Let a conversation be used again")}) {
+        command->add_option("NAME", options.id, "Whose it is")->required();
+        command->add_option("CONVERSATION", options.conversation)->required();
+    }
+    for (CLI::App* command : {block, quarantine}) {
+        command->add_option("--reason", options.reason, "For whoever looks at it later");
+    }
+}
+
 }  // namespace
 
 void add_admin(CLI::App& app, AdminOptions& options, std::string& data_directory) {
@@ -280,6 +343,7 @@ void add_admin(CLI::App& app, AdminOptions& options, std::string& data_directory
     cleanup->add_option("--space", options.space, "The longest unused beyond this, such as 10g");
     cleanup->add_flag("--remove", options.remove, "Not only say which");
     add_tokens(*admin, options);
+    add_alerts(*admin, options);
     admin->add_subcommand("config", "Every setting in force and where it came from");
     admin->add_subcommand("version", "What runs there");
     admin->add_subcommand("diagnostics", "What to send along with a report of a fault");

@@ -25,6 +25,9 @@ struct AdminOptions {
     std::string idle{};
     std::string age{};
     std::string space{};
+    std::string time{};          // of a block
+    std::string reason{};        // of a block or a quarantine
+    std::string conversation{};  // of a quarantine
     bool remove = false;
     bool json = false;
 };

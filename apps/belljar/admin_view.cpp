@@ -31,6 +31,11 @@ const std::map<std::string_view, Table>& tables() {
         {"conversations",
          {"conversations", {"principal", "conversation_id", "bytes", "files", "last_used"}}},
         {"cleanup", {"removals", {"principal", "conversation_id", "bytes", "last_used", "reason"}}},
+        {"alerts", {"alerts", {"time", "rule", "severity", "principal", "events", "text"}}},
+        {"blocks", {"blocks", {"principal", "until", "reason"}}},
+        {"block", {"blocks", {"principal", "until", "reason"}}},
+        {"quarantines", {"quarantines", {"principal", "conversation_id", "since", "reason"}}},
+        {"quarantine", {"quarantines", {"principal", "conversation_id", "since", "reason"}}},
         {"config", {"settings", {"key", "value", "origin"}}}};
     return kTables;
 }

@@ -1,5 +1,7 @@
 #include "administration.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/sysinfo.h>
 
 #include <boost/json/array.hpp>
@@ -7,6 +9,7 @@
 #include <thread>
 
 #include "api/admin_routes.h"
+#include "api/audit_routes.h"
 #include "api/token_routes.h"
 #include "api/upkeep_routes.h"
 #include "host/hardening.h"
@@ -63,7 +66,63 @@ Administration::Administration(Runtime& runtime, Reload& reload, const Fd& token
 }
 
 transport::HttpRouter::Watch Administration::watch() {
-    return {.limiter = &limiter_, .counters = &counters_, .log = &runtime_.log()};
+    transport::HttpRouter::Watch watch{
+        .limiter = &limiter_, .counters = &counters_, .log = &runtime_.log()};
+    if (recorder_ != nullptr) {
+        watch.on_change = [this](const access::HttpRequest&) { return trail_->admit(); };
+        watch.on_answer = [this](const transport::HttpRouter::Answered& answered) {
+            tell(answered);
+        };
+    }
+    return watch;
+}
+
+void Administration::record_with(engine::Recorder* recorder, audit::Trail* trail) {
+    recorder_ = recorder;
+    trail_ = trail;
+    if (recorder == nullptr) {
+        return;
+    }
+    reload_.watch([recorder](const std::optional<std::vector<std::string_view>>& changed) {
+        recorder->decided({.kind = "configuration",
+                           .what = "reload",
+                           .outcome = changed ? "done" : "refused",
+                           .text = changed
+                                       ? fmt::format("changed: {}", fmt::join(*changed, ", "))
+                                       : "the configuration is not valid; the one in force stays"});
+    });
+}
+
+// What somebody has changed for others, and who was turned away.
+void Administration::tell(const transport::HttpRouter::Answered& answered) {
+    constexpr unsigned kUnknown = 401;
+    constexpr unsigned kForbidden = 403;
+    constexpr unsigned kTooOften = 429;
+    constexpr unsigned kFirstRefusal = 400;
+    constexpr unsigned kFirstFault = 500;
+    const bool turned_away = answered.status == kUnknown || answered.status == kForbidden ||
+                             answered.status == kTooOften;
+    const bool asks_only = answered.method == "GET" || answered.method == "HEAD";
+    const bool of_operators =
+        answered.path.starts_with("/v1/admin/") || answered.path.starts_with("/v1/audit/");
+    if (!turned_away && (asks_only || !of_operators)) {
+        return;
+    }
+    const audit::Decision decision{.kind = turned_away ? "access" : "decision",
+                                   .what = answered.operation,
+                                   .target = answered.method + " " + answered.path,
+                                   .outcome = answered.status < kFirstRefusal ? "done"
+                                              : answered.status < kFirstFault ? "refused"
+                                                                              : "failed",
+                                   .status = static_cast<int>(answered.status),
+                                   .principal = answered.principal,
+                                   .client = answered.client,
+                                   .address = answered.address};
+    if (turned_away) {
+        recorder_->refused(decision);
+    } else {
+        recorder_->decided(decision);
+    }
 }
 
 void Administration::limit(storage::ConversationStore& store) {
@@ -80,6 +139,10 @@ void Administration::attach(transport::HttpServer& http, api::Routes& routes,
     limit(store);
     routes.add(std::make_unique<api::AdminRoutes>(runtime_.engine()));
     routes.add(std::make_unique<api::TokenRoutes>(token_folder_));
+    if (trail_ != nullptr) {
+        routes.add(std::make_unique<api::AuditRoutes>(*trail_));
+        routes.add_figures([this] { return api::audit_figures(*trail_); });
+    }
     routes.add(std::make_unique<api::UpkeepRoutes>(api::UpkeepRoutes::Sources{
         .executor = &runtime_.engine(),
         .configuration = [this]() -> const config::Loaded& { return reload_.loaded(); },

@@ -100,6 +100,10 @@ execution::PrincipalLimits Authorization::limits_of(const std::string& principal
     return asks_ ? tokens_.limits_of(principal) : execution::PrincipalLimits{};
 }
 
+std::vector<std::string> Authorization::tool_sets_of(const std::string& principal) {
+    return asks_ ? tokens_.tool_sets_of(principal) : std::vector<std::string>{};
+}
+
 Task<void> Authorization::begin(TaskGroup* tasks) {
     if (fetcher_ != nullptr) {
         co_await fetcher_->fetch();

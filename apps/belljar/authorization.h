@@ -42,6 +42,7 @@ class Authorization final : public engine::Principals {
     // One only as long as nobody but the caller without a name could come.
     [[nodiscard]] engine::Callers callers() override;
     [[nodiscard]] execution::PrincipalLimits limits_of(const std::string& principal) override;
+    [[nodiscard]] std::vector<std::string> tool_sets_of(const std::string& principal) override;
     // Has the keys ready if they can be had in a few seconds, and keeps them fresh from then on.
     Task<void> begin(TaskGroup* tasks);
     void stop();

@@ -31,8 +31,23 @@ struct RunOptions {
     std::optional<std::string> processes{};
     std::optional<std::string> max_output{};
     std::optional<std::string> conversation{};
+    std::optional<std::string> profile{};
     OutputForm form = OutputForm::Text;
     std::vector<std::string> arguments{};
+};
+
+struct ValidateOptions {
+    std::string file{};  // "-" for standard input
+    std::string language{};
+    std::string profile{};  // empty: basic
+    OutputForm form = OutputForm::Text;
+};
+
+struct PolicyOptions {
+    enum class Deed { Check, Show, Schema };
+
+    Deed deed = Deed::Check;
+    std::string path{};  // empty: policy.path
 };
 
 struct AttackOptions {
@@ -76,6 +91,8 @@ using mcp::Fixtures;
 int serve(const config::Loaded& loaded, Fixtures fixtures);
 int speak_mcp(const config::Loaded& loaded, Fixtures fixtures);
 int run_program(const config::Loaded& loaded, const RunOptions& options);
+int validate_program(const config::Loaded& loaded, const ValidateOptions& options);
+int manage_policy(const config::Loaded& loaded, const PolicyOptions& options);
 int examine_host(const config::Loaded& loaded, OutputForm form);
 int manage_tokens(const config::Loaded& loaded, const TokenOptions& options);
 int manage_conversations(const config::Loaded& loaded, const ConversationOptions& options);

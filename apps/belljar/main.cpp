@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "admin_command.h"
+#include "audit_command.h"
 #include "base/fd.h"
 #include "commands.h"
 #include "config/load.h"
 #include "config/show.h"
+#include "tools_command.h"
 
 namespace {
 
@@ -37,10 +39,16 @@ struct CommandLine {
     std::string run_processes;
     std::string run_max_output;
     std::string run_conversation;
+    std::string run_profile;
+    belljar::apps::ValidateOptions validate;
+    belljar::apps::PolicyOptions policy;
+    std::string token_profile;
     AttackOptions attack;
     TokenOptions token;
     belljar::apps::AdminOptions admin;
+    belljar::apps::AuditOptions audit;
     ConversationOptions conversations;
+    belljar::apps::ToolOptions tools;
     bool token_from_input = false;
     bool conformance = false;
     bool list_attacks = false;
@@ -48,9 +56,10 @@ struct CommandLine {
     bool json = false;
 };
 
-constexpr std::array<std::string_view, 8> kOptionsWithValue{
+constexpr std::array<std::string_view, 9> kOptionsWithValue{
     "--language",  "--timeout",    "--memory",       "--cpu",
-    "--processes", "--max-output", "--conversation", "--config"};
+    "--processes", "--max-output", "--conversation", "--config",
+    "--profile"};
 
 constexpr const char* kConformanceHelp =
     "Adds useless tools, for tests of the MCP protocol; never on a public address";
@@ -144,6 +153,7 @@ void add_run(CLI::App& app, CommandLine& line) {
                     "Of each stream in the result of --json, such as 64k (1m)");
     run->add_option("--conversation", line.run_conversation,
                     "Whose files are in /workspace and outlive the run");
+    run->add_option("--profile", line.run_profile, "Rules to run under, such as basic");
     run->add_flag("--json", line.json, "Print the whole result record instead of the output");
     run->footer(
         "After FILE, the first word that is not an option above begins the program's own "
@@ -151,6 +161,26 @@ void add_run(CLI::App& app, CommandLine& line) {
         "-- does so too.\n"
         "Exit code: that of the program; 124 if it ran out of time, 137 if it was killed, "
         "125 if Belljar itself could not.");
+}
+
+void add_policy(CLI::App& app, CommandLine& line) {
+    CLI::App* validate = app.add_subcommand("validate", "What policy says, without running");
+    validate->add_option("FILE", line.validate.file, "The program, or - for standard input")
+        ->required();
+    validate->add_option("--language", line.validate.language, "By the file's ending, or python");
+    validate->add_option("--profile", line.validate.profile, "The rules to answer for (basic)");
+    validate->add_flag("--json", line.json, "For programs");
+    validate->footer(
+        "Exit code: 0 if the profile allows it, 1 if not, 125 if Belljar could not read it.");
+    CLI::App* policy = app.add_subcommand("policy", "Look at policy files");
+    policy->require_subcommand(1);
+    CLI::App* check = policy->add_subcommand("check", "Whether they are valid, and if not why");
+    CLI::App* show = policy->add_subcommand("show", "Every profile as it would be in force");
+    policy->add_subcommand("schema", "Every key that they may have")->fallthrough();
+    for (CLI::App* command : {check, show}) {
+        command->add_option("PATH", line.policy.path, "File or directory (policy.path)");
+        command->fallthrough();
+    }
 }
 
 void add_attack(CLI::App& app, CommandLine& line) {
@@ -184,6 +214,7 @@ void add_token(CLI::App& app, CommandLine& line) {
     create->add_option("--cpu-seconds-per-day", line.token.limits.cpu_seconds_per_day,
                        "Of all its runs");
     create->add_option("--storage", line.token.storage, "Files it may keep, such as 500m");
+    create->add_option("--profile", line.token_profile, "Of policy, for its runs");
     create->add_flag("--token-stdin", line.token_from_input,
                      "Take the token from standard input: at least 32 characters");
     create->add_flag("--json", line.json, "For programs");
@@ -205,6 +236,7 @@ int manage_tokens(const CLI::App& app, const belljar::config::Loaded& loaded, Co
     line.token.source =
         line.token_from_input ? TokenOptions::Source::StandardInput : TokenOptions::Source::Random;
     line.token.form = line.json ? OutputForm::Json : OutputForm::Text;
+    line.token.limits.profile = if_given(line.token_profile);
     if (line.token.roles.empty()) {
         line.token.roles = {"user"};
     }
@@ -297,8 +329,26 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("admin")) {
         return belljar::apps::administer(app, *loaded, line.admin);
     }
+    if (app.got_subcommand("audit")) {
+        return belljar::apps::examine_trail(app, *loaded, line.audit);
+    }
+    if (app.got_subcommand("tools")) {
+        return belljar::apps::manage_tools(app, *loaded, line.tools);
+    }
     if (app.got_subcommand("conversations")) {
         return manage_conversations(app, *loaded, line);
+    }
+    if (app.got_subcommand("validate")) {
+        line.validate.form = form;
+        return belljar::apps::validate_program(*loaded, line.validate);
+    }
+    if (app.got_subcommand("policy")) {
+        using Deed = belljar::apps::PolicyOptions::Deed;
+        const CLI::App* policy = app.get_subcommand("policy");
+        line.policy.deed = policy->got_subcommand("show")     ? Deed::Show
+                           : policy->got_subcommand("schema") ? Deed::Schema
+                                                              : Deed::Check;
+        return belljar::apps::manage_policy(*loaded, line.policy);
     }
     if (app.got_subcommand("attack")) {
         line.attack.form = form;
@@ -315,6 +365,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
         line.run.processes = if_given(line.run_processes);
         line.run.max_output = if_given(line.run_max_output);
         line.run.conversation = if_given(line.run_conversation);
+        line.run.profile = if_given(line.run_profile);
         return belljar::apps::run_program(*loaded, line.run);
     }
     fmt::print("{}", belljar::config::render(*loaded));
@@ -335,10 +386,13 @@ int main(int argument_count, char** arguments) {
     add_config(app, line);
     add_serve(app, line);
     add_run(app, line);
+    add_policy(app, line);
     add_attack(app, line);
     add_token(app, line);
     belljar::apps::add_admin(app, line.admin, line.data_directory);
     add_conversations(app, line);
+    belljar::apps::add_audit(app, line.audit, line.data_directory);
+    belljar::apps::add_tools(app, line.tools);
     add_others(app, line);
     // Before or after the command, as people type it.
     for (CLI::App* command : app.get_subcommands({})) {

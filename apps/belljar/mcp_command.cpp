@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "audit_place.h"
 #include "commands.h"
+#include "engine/recorder.h"
 #include "local_conversations.h"
 #include "mcp/connection.h"
 #include "mcp/server.h"
@@ -97,6 +99,8 @@ class Keeping {
 
 Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
+    BJ_TRY(const std::unique_ptr<audit::Trail> trail, prepare_trail(settings, TrailUser::Speaker));
+    const auto recorder = trail ? std::make_unique<engine::Recorder>(*trail) : nullptr;
     // Without a place for files everything else works just the same.
     const Result<LocalConversations> conversations = LocalConversations::open(settings);
     BJ_TRY(const std::unique_ptr<Runtime> runtime,
@@ -113,11 +117,18 @@ Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     if (::geteuid() == 0) {
         BJ_TRY(const auto account, runtime->account());
         BJ_TRY_VOID(keeping.give_to(account.user, account.group));
+        if (trail) {
+            BJ_TRY_VOID(trail->give_to(account.user, account.group));
+        }
         if (conversations) {
             BJ_TRY_VOID(conversations->give_to(account.user, account.group));
         }
     }
     BJ_TRY_VOID(runtime->drop_privileges());
+    if (trail) {
+        BJ_TRY_VOID(trail->start());
+        runtime->engine().add_overseer(*recorder);
+    }
     mcp::Server server(runtime->io().get_executor(), runtime->engine(),
                        {.identity = {.version = BELLJAR_VERSION},
                         .dialects = mcp::parse_dialects(settings.tools.dialects),

@@ -30,12 +30,18 @@ void Reload::run() {
     if (!fresh) {
         log_.error("the configuration is not valid; the one in force stays",
                    {{"reason", fresh.error().message}});
+        if (watch_) {
+            watch_(std::nullopt);
+        }
         tell({});
         return;
     }
     const std::vector<std::string_view> changed = take_over(*fresh);
     log_.info("the configuration was read again",
               {{"changed", static_cast<std::int64_t>(changed.size())}});
+    if (watch_) {
+        watch_(changed);
+    }
     tell(changed);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,11 @@ class Reload {
     // Called at every reload, whether something has changed or not: for files to read again.
     void on_reload(Apply apply);
 
+    // Told of every reload: the keys whose values have changed; nothing if the configuration is not
+    // valid.
+    using Watch = std::function<void(const std::optional<std::vector<std::string_view>>& changed)>;
+    void watch(Watch watch) { watch_ = std::move(watch); }
+
     // Says in the log what changed, key by key; never the value of a secret.
     void run();
 
@@ -47,6 +53,7 @@ class Reload {
     config::Loaded loaded_;
     const Log& log_;
     std::vector<Subscriber> subscribers_;
+    Watch watch_;
 };
 
 }  // namespace belljar::apps

@@ -6,9 +6,11 @@
 #include <charconv>
 #include <string_view>
 
+#include "audit_place.h"
 #include "base/json.h"
 #include "commands.h"
 #include "config/duration.h"
+#include "engine/recorder.h"
 #include "local_conversations.h"
 #include "outcome/result_json.h"
 #include "runtime.h"
@@ -76,7 +78,8 @@ Result<T> parse_number(std::string_view text) {
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
     RunRequest request{.language = choose_language(options),
                        .arguments = options.arguments,
-                       .protocol = execution::Protocol::Local};
+                       .protocol = execution::Protocol::Local,
+                       .tool = "belljar run"};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
     if (options.timeout) {
         BJ_TRY(request.timeout, named("--timeout", config::parse_duration(*options.timeout)));
@@ -94,6 +97,7 @@ Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& 
     if (options.max_output) {
         BJ_TRY(request.output, named("--max-output", parse_bytes(*options.max_output)));
     }
+    request.profile = options.profile;
     if (options.conversation) {
         BJ_TRY_VOID(named("--conversation", storage::check_conversation_id(*options.conversation)));
         request.conversation_id = options.conversation;
@@ -156,21 +160,39 @@ void explain(const RunResult& result) {
     }
 }
 
+// What the run is done with; outlives the runtime.
+struct Surroundings {
+    std::optional<LocalConversations> conversations{};
+    std::unique_ptr<audit::Trail> trail{};  // nullptr: there is none
+    std::unique_ptr<engine::Recorder> recorder{};
+};
+
 // As the user that the program's files belong to; with those of a conversation if one is named.
 Result<std::unique_ptr<Runtime>> get_ready(const config::Settings& settings, LogLevel level,
-                                           const RunOptions& options,
-                                           std::optional<LocalConversations>& conversations) {
+                                           const RunOptions& options, Surroundings& around) {
+    std::optional<LocalConversations>& conversations = around.conversations;
     if (options.conversation) {
         BJ_TRY(conversations, LocalConversations::open(settings));
     }
+    BJ_TRY(around.trail, prepare_trail(settings, TrailUser::Command));
     BJ_TRY(std::unique_ptr<Runtime> runtime,
            Runtime::create(settings, level,
                            {.conversations = conversations ? conversations->store() : nullptr}));
-    if (conversations && ::geteuid() == 0) {
+    if (::geteuid() == 0 && (conversations || around.trail)) {
         BJ_TRY(const access::Account account, runtime->account());
-        BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        if (conversations) {
+            BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        }
+        if (around.trail) {
+            BJ_TRY_VOID(around.trail->give_to(account.user, account.group));
+        }
     }
     BJ_TRY_VOID(runtime->drop_privileges());
+    if (around.trail) {
+        BJ_TRY_VOID(around.trail->start());
+        around.recorder = std::make_unique<engine::Recorder>(*around.trail);
+        runtime->engine().add_overseer(*around.recorder);
+    }
     return runtime;
 }
 
@@ -194,9 +216,8 @@ int run_program(const config::Loaded& loaded, const RunOptions& options) {
     // A person at a terminal wants the program's output, not our log.
     const bool chosen = loaded.origin_of("log.level").source != config::Origin::Source::Default;
     const LogLevel level = chosen ? loaded.settings.log.level : LogLevel::Error;
-    std::optional<LocalConversations> conversations;
-    Result<std::unique_ptr<Runtime>> runtime =
-        get_ready(loaded.settings, level, options, conversations);
+    Surroundings around;
+    Result<std::unique_ptr<Runtime>> runtime = get_ready(loaded.settings, level, options, around);
     if (!runtime) {
         complain(runtime.error());
         return kExitFault;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +11,12 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
 #include "config/choice.h"
 #include "engine/grade.h"
+#include "tool_source.h"
 
 namespace belljar::apps {
 namespace {
@@ -31,50 +30,6 @@ std::string mode_name(config::LaunchMode mode) {
         }
     }
     return "auto";
-}
-
-// Whether programs, which are another user's, can read the directory.
-bool can_be_shown(const std::string& place) {
-    constexpr mode_t kOthersRead = S_IROTH | S_IXOTH;
-    struct stat status{};
-    return ::stat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-           (status.st_mode & kOthersRead) == kOthersRead;
-}
-
-// The modules that come with Belljar, if they lie beside its program.
-std::string find_own_tools() {
-    std::error_code error;
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-    const std::string place = (self.parent_path() / "tools").string();
-    return !error && can_be_shown(place) ? place : "";
-}
-
-// The directory of approved tools without links and dots, as the warden needs it; empty if there
-// is none. A jar's user is another one, so root's own right to read it is not enough.
-Result<std::string> find_tools(const std::string& path) {
-    if (path.empty()) {
-        return find_own_tools();
-    }
-    const auto refuse = [&path](std::string_view reason) {
-        return fail(ErrorCode::InvalidArgument, fmt::format("tools.path: {} {}", path, reason));
-    };
-    std::error_code error;
-    const std::string place = std::filesystem::canonical(path, error).string();
-    struct stat status{};
-    if (error || ::stat(place.c_str(), &status) != 0) {
-        return refuse("does not exist or is out of reach");
-    }
-    if (!S_ISDIR(status.st_mode)) {
-        return refuse("is not a directory");
-    }
-    constexpr mode_t kOthersRead = S_IROTH | S_IXOTH;
-    if (::geteuid() == 0 && (status.st_mode & kOthersRead) != kOthersRead) {
-        return refuse("cannot be read by programs: chmod o+rx");
-    }
-    if (::access(place.c_str(), R_OK | X_OK) != 0) {
-        return refuse("is a directory that cannot be read");
-    }
-    return place;
 }
 
 // Server and warden hold some ten descriptors for each jar, and the usual limit is a thousand. As
@@ -113,6 +68,10 @@ execution::PrincipalLimits allowance_of(const config::LimitSettings& limits,
             .storage_bytes = storage.principal_space.count};
 }
 
+policy::Rulebook::Grounds grounds_of(const config::Settings& settings) {
+    return {.maximum = policy::policy_from(settings.limits).maximum, .settings = settings.policy};
+}
+
 constexpr std::size_t kLinesKept = 500;  // of the log
 
 }  // namespace
@@ -143,7 +102,12 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     if (settings.policy.data_science == config::Switch::Off) {
         runners.dismiss_specialists();
     }
-    BJ_TRY(const std::string tools, find_tools(settings.tools.path));
+    BJ_TRY(const std::vector<policy::PolicyText> files,
+           engine::read_policy_files(settings.policy.path));
+    BJ_TRY(engine::PolicyPlace::Rules rules,
+           policy::Rulebook::create(grounds_of(settings), files));
+    BJ_TRY(std::optional<approved::Source> tools, find_tools(settings.tools));
+    BJ_TRY(const std::string logs, find_logs(settings.tools));
     BJ_TRY(const std::string program, engine::find_warden());
     BJ_TRY(engine::WardenProcess warden,
            engine::start_warden({.program = program,
@@ -153,15 +117,24 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                  .mode = mode_name(settings.isolation.mode),
                                  .workspace = settings.limits.workspace,
                                  .root = settings.isolation.root,
-                                 .tools = tools,
+                                 .logs = logs,
                                  .scratch = settings.isolation.scratch.empty()
                                                 ? "/var/tmp"
                                                 : settings.isolation.scratch}));
+    parts.tools = std::move(tools);
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
+    runtime->policy_place_.begin_with(*rules);
+    runtime->engine_->use(std::move(rules));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));
-    if (!settings.tools.path.empty() && runtime->warden_.mode == jar::Mode::Nested) {
-        runtime->log_.warning("tools.path has no effect: without namespaces jars have no /tools");
+    if (runtime->warden_.mode == jar::Mode::Nested) {
+        for (const auto& [key, value] : {std::pair("tools.path", settings.tools.path),
+                                         std::pair("tools.logs_path", settings.tools.logs_path)}) {
+            if (!value.empty()) {
+                runtime->log_.warning(fmt::format(
+                    "{} has no effect: without namespaces jars have no tree of their own", key));
+            }
+        }
     }
     return runtime;
 }
@@ -196,10 +169,33 @@ Runtime::Runtime(const config::Settings& settings, LogLevel level, engine::Warde
                                   .batch_parallel = batch_parallel(settings.limits),
                                   .share = share_of_several(settings.limits),
                                   .allowance = allowance_of(settings.limits, settings.storage),
+                                  .recorded_code = settings.audit.code,
                                   .privacy = {.mask = settings.policy.mask},
+                                  .tools = std::move(parts.tools),
                                   .root = settings.isolation.root,
                                   .runners_path = settings.runners.path},
-          log_)) {}
+          log_)),
+      policy_place_(io_.get_executor(), settings.policy.path, grounds_of(settings)) {}
+
+engine::PolicyPlace::Listener Runtime::policy_listener() {
+    return {.changed =
+                [this](engine::PolicyPlace::Rules rules) {
+                    log_.info("the policy was read again", {{"version", rules->version()}});
+                    engine_->notice({.kind = "policy",
+                                     .name = "reloaded",
+                                     .severity = execution::Severity::Low,
+                                     .time = std::chrono::system_clock::now(),
+                                     .text = "other rules are in force",
+                                     .details = {{"version", rules->version()}}});
+                    engine_->use(std::move(rules));
+                },
+            .refused =
+                [this](std::string reason) {
+                    log_.error("the policy is not valid; the one in force stays",
+                               {{"reason", reason}});
+                    engine_->refuse_rules(std::move(reason));
+                }};
+}
 
 // By now no jar can be needed any more. Returns when nothing of the warden is left.
 Runtime::~Runtime() {
@@ -231,6 +227,7 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
     };
     tasks_.spawn("warden link", link_->listen());
     tasks_.spawn("signals", watch_signals(stop_once));
+    tasks_.spawn("watch policy", policy_place_.watch(policy_listener()));
     link_->on_loss([this, stop_once] {
         lost_warden_ = true;
         log_.error("the warden is gone; stopping");
@@ -266,6 +263,7 @@ void Runtime::let_everything_end() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     link_->on_loss(nullptr);
+    policy_place_.stop();
     engine_->close();
     link_->close();
 }

@@ -13,6 +13,7 @@
 #include "base/task_group.h"
 #include "config/settings.h"
 #include "engine/engine.h"
+#include "engine/policy_place.h"
 #include "engine/warden_link.h"
 #include "engine/warden_process.h"
 
@@ -30,6 +31,7 @@ struct ServiceParts {
     const storage::UrlSigner* url_signer = nullptr;
     storage::StateDatabase* state = nullptr;
     execution::CleanupOrder cleanup{};
+    std::optional<approved::Source> tools{};  // set by Runtime::create
 };
 
 [[nodiscard]] std::optional<engine::Sessions::Bounds> session_bounds(
@@ -60,6 +62,9 @@ class Runtime {
     void on_hang_up(std::function<void()> handler) { on_hang_up_ = std::move(handler); }
     void change_log_level(LogLevel level) { log_ = Log("server", level); }
 
+    // Reads the rules again now, whether the kernel told of a change or not.
+    void look_at_policy() { policy_place_.look(policy_listener()); }
+
     [[nodiscard]] engine::Engine& engine() { return *engine_; }
     [[nodiscard]] asio::io_context& io() { return io_; }
     [[nodiscard]] const Log& log() const { return log_; }
@@ -71,6 +76,7 @@ class Runtime {
    private:
     Runtime(const config::Settings& settings, LogLevel level, engine::WardenProcess warden,
             runner::Runners runners, ServiceParts parts);
+    [[nodiscard]] engine::PolicyPlace::Listener policy_listener();
     Task<void> watch_signals(std::function<void()> on_stop);
     // The next signal that asks for an end; nothing if nobody waits for one any more.
     Task<std::optional<int>> await_end_signal();
@@ -85,6 +91,7 @@ class Runtime {
     execution::Isolation isolation_;
     std::unique_ptr<engine::WardenLink> link_;
     std::unique_ptr<engine::Engine> engine_;
+    engine::PolicyPlace policy_place_;
     std::function<void()> on_hang_up_;
     bool had_terminal_ = false;
     bool lost_warden_ = false;

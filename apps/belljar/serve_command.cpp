@@ -9,7 +9,9 @@
 #include "access/gate.h"
 #include "access/token_store.h"
 #include "administration.h"
+#include "alerting.h"
 #include "api/routes.h"
+#include "audit_place.h"
 #include "authorization.h"
 #include "commands.h"
 #include "data_place.h"
@@ -79,6 +81,17 @@ std::string base_url(const config::Settings& settings, const Listeners& listener
     return settings.server.public_base_url.empty() ? listeners.url() : public_base(settings);
 }
 
+// The page takes the token out of its own address, which no server and no log ever sees.
+std::string page_link(const std::string& url, const TokenText& token) {
+    if (token.token.empty()) {
+        return url + "/";
+    }
+    // A token that is not shown again has to be read by the shell.
+    const bool shell = token.paste.starts_with("$(");
+    const std::string link = fmt::format("{}/#token={}", url, token.paste);
+    return shell ? fmt::format("echo \"{}\"", link) : link;
+}
+
 void greet(const std::string& url, const TokenText& token, const execution::Isolation& isolation) {
     const bool asks = !token.token.empty();
     const std::string curl_header =
@@ -89,6 +102,8 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
         "Belljar {} listens on {}\n"
         "Isolation: {} (missing: {})\n"
         "{}"
+        "\nOpen it in a browser:\n"
+        "  {}\n"
         "\nTry it:\n"
         "  curl -s {}/execute {}-H 'Content-Type: application/json' "
         "-d '{{\"code\": \"print(6*7)\"}}'\n"
@@ -98,7 +113,7 @@ void greet(const std::string& url, const TokenText& token, const execution::Isol
         BELLJAR_VERSION, url, isolation.grade,
         isolation.missing.empty() ? "nothing"
                                   : fmt::format("{}", fmt::join(isolation.missing, ", ")),
-        token.note, url, curl_header, url, claude_header);
+        token.note, page_link(url, token), url, curl_header, url, claude_header);
     std::fflush(stdout);
 }
 
@@ -178,16 +193,14 @@ Task<Result<void>> serve_until_stopped(Runtime* runtime, Service* service,
 
 // A setting that is accepted but used by nothing must not look as if it were in force.
 void warn_of_unused(const config::Loaded& loaded, const Log& log) {
-    constexpr std::array<std::string_view, 5> kUnusedSections{"files.workspace_path", "tools.",
-                                                              "policy.", "packages.", "audit."};
+    constexpr std::array<std::string_view, 2> kUnusedSections{"files.workspace_path", "packages."};
     for (const config::Entry& entry : loaded.entries) {
         const std::string_view key = entry.key->name;
         const bool unused = key == "isolation.container_image" ||
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused && key != "tools.path" && key != "tools.dialects" &&
-            key != "policy.data_science" &&
+        if (unused &&
             entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});
@@ -199,6 +212,12 @@ void warn_of_fixtures(Fixtures fixtures, const Log& log) {
     if (fixtures == Fixtures::Present) {
         log.warning("tools for tests of the MCP protocol are offered (--conformance)");
     }
+}
+
+std::string_view note_of(Fixtures fixtures) {
+    return fixtures == Fixtures::Present
+               ? "For tests of the MCP protocol only: useless tools are offered.\n"
+               : "";
 }
 
 Result<void> check_fixtures(const config::Settings& settings, Fixtures fixtures) {
@@ -220,6 +239,8 @@ struct Kept {
     std::unique_ptr<storage::ConversationStore> conversations;
     std::unique_ptr<storage::UrlSigner> signer;
     std::unique_ptr<ServerState> state;
+    std::unique_ptr<audit::Trail> trail;         // nullptr: there is none
+    std::unique_ptr<engine::Recorder> recorder;  // of the trail
 
     static Result<Kept> open(const config::Settings& settings) {
         BJ_TRY(storage::DataDirectory directory,
@@ -235,9 +256,12 @@ struct Kept {
                storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
         BJ_TRY(std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
         BJ_TRY(std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
+        BJ_TRY(std::unique_ptr<audit::Trail> trail, prepare_trail(settings, TrailUser::Server));
+        auto recorder = trail ? std::make_unique<engine::Recorder>(*trail) : nullptr;
         return Kept{std::move(directory), std::move(outputs),      std::move(sessions),
                     std::move(spool),     std::move(token_folder), std::move(conversations),
-                    std::move(signer),    std::move(state)};
+                    std::move(signer),    std::move(state),        std::move(trail),
+                    std::move(recorder)};
     }
 
     // To the account that the server runs as.
@@ -247,7 +271,19 @@ struct Kept {
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        if (trail) {
+            BJ_TRY_VOID(trail->give_to(account.user, account.group));
+        }
         return state->database()->give_to(account.user, account.group);
+    }
+
+    // After privileges were dropped.
+    [[nodiscard]] Result<void> begin_trail(engine::Engine& engine) const {
+        if (trail) {
+            BJ_TRY_VOID(trail->start());
+            engine.add_overseer(*recorder);
+        }
+        return {};
     }
 };
 
@@ -279,9 +315,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY_VOID(operations.prepare());
     // Only now that nothing stands in the way: a token is shown once, at the start that made it.
     BJ_TRY(TokenText token, choose_token(settings, kept.directory));
-    if (fixtures == Fixtures::Present) {
-        token.note += "For tests of the MCP protocol only: useless tools are offered.\n";
-    }
+    token.note += note_of(fixtures);
     if (::geteuid() == 0) {
         BJ_TRY(const access::Account account, runtime->account());
         BJ_TRY_VOID(kept.give_to(account));
@@ -290,6 +324,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     BJ_TRY_VOID(runtime->drop_privileges());
     const ServerState::Use in_use(*kept.state);  // ends before the runtime does
     BJ_TRY_VOID(kept.state->start(runtime->engine()));
+    BJ_TRY_VOID(kept.begin_trail(runtime->engine()));
     const std::string url = base_url(settings, listeners);
     BJ_TRY(const std::unique_ptr<Authorization> authorization,
            Authorization::create(settings, {.base_url = url,
@@ -301,17 +336,30 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                                                    .allowed_hosts = allowed_hosts(settings)}));
     runtime->engine().ask(*authorization);
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
-    Service service(*runtime, settings, fixtures,
-                    {std::move(gate), *kept.outputs, administration.watch(), kept.spool});
+    administration.record_with(kept.recorder.get(), kept.trail.get());
+    BJ_TRY(const std::unique_ptr<Alerting> alerting,
+           Alerting::create(settings.alerts, *runtime, kept.directory.fd(), *kept.conversations));
+    Service service(
+        *runtime, settings, fixtures,
+        {std::move(gate), *kept.outputs, alerting->watch(administration.watch()), kept.spool});
     administration.attach(service.http, service.routes, *kept.conversations);
+    alerting->add_to(service.routes);
     add_file_routes(service.routes, runtime->engine(), settings, {*kept.signer, url});
     listeners.add_to(service.http);
     operations.attach(service.http, service.router, listeners.tls());
+    operations.reload().on_reload([&runtime](const config::Settings&) {
+        runtime->look_at_policy();
+        return Result<void>{};
+    });
     return runtime->run(
         serve_until_stopped(runtime.get(), &service, authorization.get(), &operations,
-                            [&] { greet(url, token, runtime->isolation()); }),
+                            [&] {
+                                greet(url, token, runtime->isolation());
+                                alerting->begin();
+                            }),
         [&] {
             operations.stop();
+            alerting->stop();
             service.http.drain();
         });
 }

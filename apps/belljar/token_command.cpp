@@ -8,6 +8,7 @@
 
 #include "access/token_book.h"
 #include "access/token_json.h"
+#include "audit_place.h"
 #include "base/json.h"
 #include "commands.h"
 #include "data_place.h"
@@ -126,18 +127,35 @@ Result<void> revoke(const Fd& folder, const TokenOptions& options) {
     return {};
 }
 
+// Beside a server that keeps an audit trail, who may speak for whom is part of it.
+Result<void> change(const config::Settings& settings, const Fd& folder,
+                    const TokenOptions& options) {
+    const bool makes = options.deed == TokenOptions::Deed::Create;
+    BJ_TRY(const std::unique_ptr<audit::Trail> trail, join_trail(settings));
+    if (trail) {
+        BJ_TRY_VOID(trail->admit());
+    }
+    Result<void> done = makes ? create(folder, options) : revoke(folder, options);
+    if (done && trail) {
+        done = trail->record(audit::entry_of(
+            audit::Decision{
+                .what = makes ? "createToken" : "revokeToken",
+                .target = options.name,
+                .outcome = "done",
+                .client = "command line",
+                .text = makes ? fmt::format("roles: {}", fmt::join(options.roles, ", ")) : ""},
+            trail->redaction()));
+    }
+    return done;
+}
+
 Result<void> try_manage(const config::Loaded& loaded, const TokenOptions& options) {
     BJ_TRY(const Fd directory, open_data_directory(choose_data_directory(loaded.settings)));
     BJ_TRY(const Fd folder, access::open_token_folder(directory));
-    switch (options.deed) {
-        case TokenOptions::Deed::Create:
-            return create(folder, options);
-        case TokenOptions::Deed::List:
-            return list(folder, options.form);
-        case TokenOptions::Deed::Revoke:
-            return revoke(folder, options);
+    if (options.deed == TokenOptions::Deed::List) {
+        return list(folder, options.form);
     }
-    return {};
+    return change(loaded.settings, folder, options);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ const REQUEST_FD = 4;
 const WORKSPACE = process.cwd(); // the jar starts its program there
 
 // What the program reaches by its preamble, and where its value is kept.
-const hooks = { value: undefined, read: undefined, allowed: null };
+const hooks = { value: undefined, read: undefined, allowed: null, profile: null, refused: [] };
 // The program under way: its file, its text, how to find a place in it. One at a time.
 let current = null;
 let report = null;
@@ -33,19 +33,43 @@ function moduleName(specifier) {
     return plain.split('/').slice(0, plain.startsWith('@') ? 2 : 1).join('/');
 }
 
-function isAllowed(specifier) {
+// What the caller lists.
+function isListed(specifier) {
     const name = moduleName(specifier);
     const [file] = path.basename(name).split('.'); // "mine" of "./mine.mjs"
     return [specifier, name, ...(name.startsWith('.') ? [file] : [])].some(
         (one) => hooks.allowed.has(one));
 }
 
+const APPROVED_PLACES = ['/servers/', '/skills/', '/tools/'];
+const MOST_REFUSED = 16;
+
+// What the profile allows: its modules, files of the program, and what the operator approved.
+function isInProfile(specifier) {
+    if (specifier.startsWith('.') || specifier.startsWith('/')) {
+        const place = path.resolve(WORKSPACE, specifier);
+        return [`${WORKSPACE}/`, ...APPROVED_PLACES].some((one) => place.startsWith(one));
+    }
+    const plain = specifier.startsWith('node:') ? specifier.slice('node:'.length) : specifier;
+    return hooks.profile.some((one) => plain === one || plain.startsWith(`${one}/`));
+}
+
+function isControlled() {
+    return hooks.allowed !== null || hooks.profile !== null;
+}
+
 // Refuses all other modules to the program itself, but not to the modules that it imports. This is
 // policy for programs that mean well: one that does not gets around it, and the jar is the wall.
 hooks.checked = (specifier) => {
     const text = `${specifier}`;
-    if (hooks.allowed !== null && !isAllowed(text)) {
-        throw new ImportError(`Import '${moduleName(text)}' is not allowed`);
+    const isAllowed = (hooks.allowed === null || isListed(text)) &&
+                      (hooks.profile === null || isInProfile(text));
+    if (!isAllowed) {
+        const name = moduleName(text);
+        if (hooks.refused.length < MOST_REFUSED && !hooks.refused.includes(name)) {
+            hooks.refused.push(clip(name.slice(0, 256)));
+        }
+        throw new ImportError(`Import of '${name}' is not allowed in sandbox`);
     }
     return text;
 };
@@ -57,7 +81,7 @@ hooks.guard = (require) => {
 
 function checkImports(program) {
     const sources = program.tree.body.filter((node) => node.source);
-    for (const { source } of hooks.allowed === null ? [] : sources) {
+    for (const { source } of isControlled() ? sources : []) {
         try {
             hooks.checked(source.value);
         } catch (error) {
@@ -139,6 +163,19 @@ function prepare(request) {
     typedFiles.place(Object.keys(request.files ?? {}));
     Object.assign(process.env, request.env);
     hooks.allowed = isArray(request.allowed_imports) ? new Set(request.allowed_imports) : null;
+    hooks.profile = isArray(request.profile_imports) ? request.profile_imports : null;
+    hooks.refused = [];
+    controlFiles();
+}
+
+const plainRequire = Module.prototype.require;
+
+// Files that the program brought along ask too, as far as they use require().
+function controlFiles() {
+    Module.prototype.require = hooks.profile === null ? plainRequire : function (specifier) {
+        const isFile = `${this.filename}`.startsWith(`${WORKSPACE}/`);
+        return plainRequire.call(this, isFile ? hooks.checked(specifier) : specifier);
+    };
 }
 
 function newModule(file) {
@@ -246,7 +283,7 @@ function runModule(text, found) {
     const require = Module.createRequire(file);
     Object.assign(hooks, {
         module, exports: module.exports, __filename: file, __dirname: WORKSPACE,
-        require: hooks.allowed === null ? require : hooks.guard(require),
+        require: isControlled() ? hooks.guard(require) : require,
     });
     fs.writeFileSync(file, text);
     const restore = () => {
@@ -286,7 +323,7 @@ function runProgram(request) {
     current.source = request.code;
     let program;
     try {
-        program = readProgram(current.text, hooks.allowed !== null);
+        program = readProgram(current.text, isControlled());
     } catch (problem) {
         current.problem = placeOfProblem(problem);
         current.file = path.join(WORKSPACE, current.name ?? 'main.mjs');
@@ -296,7 +333,7 @@ function runProgram(request) {
     current.tree = program.tree;
     current.file = current.name && path.join(WORKSPACE, current.name);
     current.edits = rewriteProgram(program);
-    if (hooks.allowed !== null) {
+    if (isControlled()) {
         nameFile(program.isModuleFile ? '.mjs' : '.cjs');
         checkImports(program);
     }
@@ -398,11 +435,16 @@ function watchEnd() {
     });
 }
 
+function describeRefusals() {
+    return hooks.refused.length > 0 ? { refused_imports: hooks.refused } : {};
+}
+
 function sendReport() {
     const { names, error, mark } = report;
     try {
         send(reportText({
             mark, ...(error ? { error } : describeResult(finalValue())), variables: describeNames(names),
+            ...describeRefusals(),
         }));
     } catch {
         // The program broke what this needs; what can be seen from outside is still true.

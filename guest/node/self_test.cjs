@@ -9,10 +9,10 @@ const os = require('os');
 const path = require('path');
 
 const SYSTEM = ['usr', 'bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'etc'];
-const ROOT = new Set([...SYSTEM, 'dev', 'proc', 'tmp', 'workspace', 'data', 'tools']);
+const ROOT = new Set([...SYSTEM, 'dev', 'proc', 'tmp', 'workspace', 'data', 'tools', 'logs']);
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`);
 const WRITABLE = ['/workspace', '/tmp', '/dev/shm'];
-const MOUNTS = new Set([...DEVICES, ...WRITABLE, '/', '/dev', '/proc', '/tools',
+const MOUNTS = new Set([...DEVICES, ...WRITABLE, '/', '/dev', '/proc', '/tools', '/logs',
                         '/etc/alternatives', ...SYSTEM.map((name) => `/${name}`)]);
 // Where a program that is not kept from it might leave something.
 const OUTSIDE_WORKSPACE = ['/', '/dev/shm', '/etc', '/home', '/opt', '/proc/self', '/root', '/run',

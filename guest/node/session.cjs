@@ -122,7 +122,7 @@ async function runCell(request) {
     programs.set(current.path, current);
     let program;
     try {
-        program = readProgram(current.text, hooks.allowed !== null);
+        program = readProgram(current.text, isControlled());
     } catch (problem) {
         throw atPlace(problemOf(current.text) ?? problem, placeOfProblem(problem));
     }
@@ -201,7 +201,7 @@ async function answerCell(request) {
     const value = hooks.value === undefined ? undefined : await settledValue(hooks.value);
     send(reportText({
         mark: request.mark, cell: request.cell, done: true, exit_code: exitCode, variables: describeNames(sessionNames),
-        ...(report.error ? { error: report.error } : describeResult(value)),
+        ...(report.error ? { error: report.error } : describeResult(value)), ...describeRefusals(),
     }) + '\n');
 }
 

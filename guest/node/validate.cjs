@@ -1,5 +1,5 @@
 // Reads a program and tells what is in it. The program is data on standard input: it is parsed, as
-// the guest that would run it does that, and never executed.
+// the guest that would run it does that, and never executed. Last part, behind scan.cjs.
 
 const fs = require('fs');
 const vm = require('vm');
@@ -72,16 +72,20 @@ function stripTypes(source) {
     }
 }
 
-function parse(source) {
-    const acorn = load('acorn');
+const acorn = load('acorn');
+
+function parseText(source) {
     const options = { ecmaVersion: 'latest', allowReturnOutsideFunction: true, locations: true };
     try {
         return acorn.parse(source, { ...options, sourceType: 'script' });
     } catch {
-        // As a module it may be one.
-    }
-    try {
         return acorn.parse(source, { ...options, sourceType: 'module' });
+    }
+}
+
+function parse(source) {
+    try {
+        return parseText(source);
     } catch (error) {
         return parseOtherwise(source, error);
     }
@@ -91,29 +95,10 @@ function parse(source) {
 function parseOtherwise(source, error) {
     try {
         vm.compileFunction(source, ['require', 'module', 'exports']);
-        return { type: 'Program', body: [] };
+        return { type: 'Program', body: [], isUnread: true };
     } catch {
         const { line, column } = error.loc ?? { line: 1, column: 0 };
         throw new Problem(line, error.message.replace(` (${line}:${column})`, ''));
-    }
-}
-
-function isNode(value) {
-    return typeof value === 'object' && value !== null && typeof value.type === 'string';
-}
-
-function walk(tree, visit) {
-    const waiting = [tree];
-    while (waiting.length > 0) {
-        const node = waiting.pop();
-        visit(node);
-        for (const value of Object.values(node).reverse()) {
-            if (Array.isArray(value)) {
-                waiting.push(...value.filter(isNode).reverse());
-            } else if (isNode(value)) {
-                waiting.push(value);
-            }
-        }
     }
 }
 
@@ -125,30 +110,38 @@ function importOf(node) {
     return named ? node.source?.value : undefined;
 }
 
-function warningOf(node) {
-    const isCall = node.type === 'CallExpression' || node.type === 'NewExpression';
-    const name = isCall ? node.callee.name : undefined;
-    return name === 'eval' || name === 'Function'
-        ? `Call of '${name}' hides what the program does` : undefined;
-}
-
 // Lines of a text without types may be others than those that were written.
 function lineOf(node, name, written) {
     const at = written.findIndex((line) => line.includes(`'${name}'`) || line.includes(`"${name}"`));
     return at >= 0 ? at + 1 : node.loc.start.line;
 }
 
-function survey(tree, source) {
+function findingsOf(tree, source) {
+    const found = new Scan(tree, source).run();
+    const unread = tree.isUnread ? [['code.unreadable', 0, '']] : [];
+    return [...unread, ...found].map(([rule, line, subject]) => ({ rule, line, subject }));
+}
+
+// Of a file that comes along; where in it is not told.
+function findingsOfModule(text, language) {
+    try {
+        const tree = parse(language === 'typescript' ? stripTypes(text) : text);
+        return findingsOf(tree, text).map((one) => ({ ...one, line: 0 }));
+    } catch (error) {
+        return error instanceof RangeError ? [{ rule: 'code.unreadable', line: 0, subject: '' }] : [];
+    }
+}
+
+function survey(tree, source, { language, more }) {
     const written = source.split('\n');
-    const found = { imports: [], warnings: [], functions: [], classes: [], branches: 0 };
+    const found = { imports: [], findings: findingsOf(tree, source), functions: [], classes: [], branches: 0 };
+    for (const text of more ?? []) {
+        found.findings.push(...findingsOfModule(text, language));
+    }
     walk(tree, (node) => {
         const name = importOf(node);
-        const warning = warningOf(node);
         if (typeof name === 'string' && !name.startsWith('.')) {
             found.imports.push({ line: lineOf(node, name, written), text: name });
-        }
-        if (warning !== undefined) {
-            found.warnings.push({ line: node.loc.start.line, text: warning });
         }
         if (node.type === 'FunctionDeclaration' && node.id) {
             found.functions.push(node.id.name);
@@ -157,18 +150,20 @@ function survey(tree, source) {
         }
         found.branches += BRANCHES.has(node.type) ? 1 : 0;
     });
-    for (const list of ['imports', 'warnings', 'functions', 'classes']) {
+    for (const list of ['imports', 'findings', 'functions', 'classes']) {
         found[list].length = Math.min(found[list].length, MOST_LISTED);
     }
     return found;
 }
 
-function read({ code, language }) {
+function read(request) {
+    const { code, language } = request;
     try {
-        return survey(parse(language === 'typescript' ? stripTypes(code) : code), code);
+        return survey(parse(language === 'typescript' ? stripTypes(code) : code), code, request);
     } catch (error) {
-        const text = error instanceof RangeError ? 'too deeply nested' : error.message;
-        return { problem: { line: error.line ?? 1, text } };
+        const unread = error instanceof RangeError || /stack space/.test(error.message);
+        const text = unread ? 'too deeply nested for the interpreter' : error.message;
+        return { problem: { line: error.line ?? 1, text }, unread };
     }
 }
 

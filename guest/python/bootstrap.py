@@ -88,7 +88,7 @@ def prepare(request, tools):
         sys.path.insert(0, WORKSPACE)
     if tools and TOOLS not in sys.path:
         offer_tools()
-    control_imports(request["allowed_imports"])
+    control_imports(request["allowed_imports"], request.get("profile_imports"))
 
 
 def install():
@@ -116,29 +116,6 @@ def offer_tools():
     package = importlib.machinery.ModuleSpec("tools", None, is_package=True)
     package.submodule_search_locations.append(TOOLS)
     sys.modules["tools"] = importlib.util.module_from_spec(package)
-
-
-def control_imports(allowed):
-    """Refuses all other modules to the program itself, but not to the modules that it imports.
-    This is policy for programs that mean well: one that does not gets around it, and the jar is the
-    wall."""
-    original = getattr(builtins.__import__, "original", builtins.__import__)
-    builtins.__import__ = original
-    if allowed is None:
-        return
-    names = frozenset(allowed)
-    own_globals = globals()
-
-    def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
-        asking = globals if globals is not None else sys._getframe(1).f_globals
-        module = name.partition(".")[0] if isinstance(name, str) else ""
-        of_program = asking is not own_globals and asking.get("__name__") == "__main__"
-        if of_program and level == 0 and module not in names:
-            raise ImportError(f"Import '{module}' is not allowed", name=module)
-        return original(name, globals, locals, fromlist, level)
-
-    checked_import.original = original
-    builtins.__import__ = checked_import
 
 
 def new_main():
@@ -235,7 +212,7 @@ def describe_names(names):
 
 
 def guest_frames(trace):
-    """From the program's first frame on, and without those of checked_import()."""
+    """From the program's first frame on, and without those of import control."""
     while trace is not None and trace.tb_frame.f_code.co_filename != MAIN:
         trace = trace.tb_next
     own_file = guest_frames.__code__.co_filename
@@ -397,13 +374,23 @@ def run_program(request, names):
         attempt(show_source, source)
         report["error"] = report_error(error)
     report["variables"] = attempt(describe_names, names) or []
+    if REFUSED:
+        report["refused_imports"] = list(REFUSED)
     report["outputs"], report["omitted"] = collect_outputs()
     return report, code
+
+
+def bind_tools(request, names):
+    """Approved modules that the program may use without an import, as far as it mentions them."""
+    for name in os.environ.pop("BELLJAR_BIND", "").split():
+        if name in request["code"] and os.path.exists(os.path.join(TOOLS, f"{name}.py")):
+            names[name] = __import__(name)
 
 
 def prepare_and_run(request, tools, names):
     try:
         prepare(request, tools)
+        bind_tools(request, names)
     except BaseException as error:
         return {"mark": request.get("mark"), "error": report_error(error)}, 1
     return run_program(request, names)

@@ -30,6 +30,9 @@ def load(name):
 
 def find(order):
     functions = public_functions(load(order["module"]))
+    if order["function"] is None:  # the one that is meant, as far as that can be told
+        choices = [order["module"], "main", *functions]
+        order["function"] = next((name for name in choices if name in functions), "main")
     if order["function"] not in functions:
         names = ", ".join(sorted(functions))
         raise LookupError(f"{order['module']} has no function '{order['function']}'; "

@@ -1,16 +1,15 @@
 """Reads a program and tells what is in it. The program is data on standard input: it is compiled,
-as the interpreter that would run it does that, and never executed."""
+as the interpreter that would run it does that, and never executed. Last part, behind scan.py."""
 
-import ast
-import json
-import sys
-import warnings
+import json  # noqa: E402
+import sys  # noqa: E402
+import warnings  # noqa: E402
 
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.IfExp,
             ast.BoolOp, ast.comprehension, ast.ExceptHandler, ast.FunctionDef,
             ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Match)
-DYNAMIC = ("eval", "exec", "compile", "__import__")
 MOST_LISTED = 200
+LISTED = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def parse(source):
@@ -39,30 +38,46 @@ def from_imports(node):
         yield node.module
 
 
-def warning_of(node):
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in DYNAMIC:
-        return f"Call of '{node.func.id}' hides what the program does"
-    if isinstance(node, ast.Attribute) and node.attr in ("__subclasses__", "__globals__",
-                                                         "__builtins__", "__bases__", "__mro__"):
-        return f"Use of '{node.attr}' reaches into the interpreter"
-    return None
-
-
-def survey(tree):
-    found = {"imports": [], "warnings": [], "functions": [], "classes": [], "branches": 0}
-    for node in sorted((one for one in ast.walk(tree) if hasattr(one, "lineno")),
+def survey(tree, source, more):
+    found = {"imports": [], "findings": [], "functions": [], "classes": [], "branches": 0}
+    nodes = list(ast.walk(tree))
+    for node in sorted((one for one in nodes if isinstance(one, LISTED)),
                        key=lambda one: (one.lineno, one.col_offset)):
         found["imports"] += [{"line": node.lineno, "text": name} for name in imports_of(node)]
-        text = warning_of(node)
-        if text is not None:
-            found["warnings"].append({"line": node.lineno, "text": text})
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found["functions"].append(node.name)
         elif isinstance(node, ast.ClassDef):
             found["classes"].append(node.name)
-    found["branches"] = sum(isinstance(node, BRANCHES) for node in ast.walk(tree))
+    found["branches"] = sum(isinstance(node, BRANCHES) for node in nodes)
+    scan = Scan(tree, source)
+    found["findings"] = described(scan.run() + called_builtins(scan))
+    found["imports"] += [{"line": line, "text": name} for line, name in scan.imports]
+    for text in more:
+        found["findings"] += described(scan_module(text))
     return {name: value[:MOST_LISTED] if isinstance(value, list) else value
             for name, value in found.items()}
+
+
+def called_builtins(scan):
+    """Each once, where it is first called."""
+    first = {}
+    for line, name in scan.builtins:
+        first.setdefault(name, line)
+    return [("code.builtin", line, name) for name, line in first.items()]
+
+
+def described(findings):
+    return [{"rule": rule, "line": line, "subject": subject} for rule, line, subject in findings]
+
+
+def scan_module(source):
+    """Of a file that comes along; where in it is not told."""
+    try:
+        return [(rule, 0, subject) for rule, _, subject in Scan(ast.parse(source), source).run()]
+    except (SyntaxError, ValueError):
+        return []  # it cannot be imported
+    except (RecursionError, MemoryError):
+        return [("code.unreadable", 0, "")]
 
 
 def problem(error):
@@ -70,14 +85,17 @@ def problem(error):
     return {"problem": {"line": line, "text": getattr(error, "msg", None) or str(error)}}
 
 
-def read(source):
+def read(source, more):
     warnings.simplefilter("ignore")
     try:
-        return survey(parse(source.removeprefix("\ufeff")))
+        source = source.removeprefix("\ufeff")
+        return survey(parse(source), source, more)
     except (SyntaxError, ValueError) as error:
         return problem(error)
     except (RecursionError, MemoryError):
-        return {"problem": {"line": 1, "text": "too deeply nested for the interpreter"}}
+        return {"problem": {"line": 1, "text": "too deeply nested for the interpreter"},
+                "unread": True}
 
 
-read(json.load(sys.stdin)["code"])
+request = json.load(sys.stdin)
+read(request["code"], request.get("more", []))

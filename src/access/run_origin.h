@@ -1,12 +1,24 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "access/http_message.h"
 #include "access/trace_context.h"
 #include "execution/request.h"
 
 namespace belljar::access {
+
+// Where a request comes from, as far as that is known, for the audit trail.
+struct Origin {
+    std::string client{};   // what it says of itself
+    std::string address{};  // not read from what it sends, or named by a trusted proxy
+};
+
+[[nodiscard]] inline Origin origin_of(const HttpRequest& request) {
+    return {.client = request.header("User-Agent").value_or(""), .address = request.client};
+}
 
 inline void set_trace(execution::RunRequest& run, const std::optional<TraceContext>& trace) {
     if (trace) {
@@ -19,6 +31,10 @@ inline void set_trace(execution::RunRequest& run, const std::optional<TraceConte
 // HTTP requests.
 inline void set_origin(execution::RunRequest& run, const HttpRequest& request) {
     run.principal = request.principal;
+    Origin origin = origin_of(request);
+    run.client = std::move(origin.client);
+    run.address = std::move(origin.address);
+    run.tool = request.method + " " + request.path;
     set_trace(run, request.trace);
 }
 

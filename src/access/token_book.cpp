@@ -286,6 +286,18 @@ execution::PrincipalLimits TokenBook::limits_of(std::string_view principal) {
     return found == records_.end() ? execution::PrincipalLimits{} : found->limits;
 }
 
+std::vector<std::string> TokenBook::tool_sets_of(std::string_view principal) {
+    refresh();
+    Caller caller;
+    const auto found = std::ranges::find(records_, principal, &TokenRecord::name);
+    if (found != records_.end()) {
+        for (const std::string& role : found->roles) {
+            add_role(caller, role);
+        }
+    }
+    return std::move(caller.tool_sets);
+}
+
 bool TokenBook::empty() {
     refresh();
     return records_.empty();

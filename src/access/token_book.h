@@ -75,6 +75,8 @@ class TokenBook {
     [[nodiscard]] Result<Caller> find(std::string_view token, WallTime now);
     // Of whoever has a token of this name; none of its own for everybody else.
     [[nodiscard]] execution::PrincipalLimits limits_of(std::string_view principal);
+    // Its roles that are no roles of ours.
+    [[nodiscard]] std::vector<std::string> tool_sets_of(std::string_view principal);
     [[nodiscard]] bool empty();
 
    private:

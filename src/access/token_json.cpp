@@ -69,6 +69,18 @@ bool read_limit(const json::object& object, std::string_view key, std::optional<
     return true;
 }
 
+bool read_profile(const json::object& object, std::optional<std::string>& profile) {
+    const json::value* value = object.if_contains("profile");
+    if (value == nullptr) {
+        return true;
+    }
+    if (!value->is_string() || value->get_string().empty()) {
+        return false;
+    }
+    profile = std::string(value->get_string());
+    return true;
+}
+
 std::optional<execution::PrincipalLimits> limits_of(const json::object& object) {
     execution::PrincipalLimits limits;
     const json::value* value = object.if_contains("limits");
@@ -111,7 +123,8 @@ std::optional<execution::PrincipalLimits> limits_from_json(const json::object& o
                       read_limit(object, "concurrent_runs", limits.concurrent_runs) &&
                       read_limit(object, "runs_per_day", limits.runs_per_day) &&
                       read_limit(object, "cpu_seconds_per_day", limits.cpu_seconds_per_day) &&
-                      read_limit(object, "storage_bytes", limits.storage_bytes);
+                      read_limit(object, "storage_bytes", limits.storage_bytes) &&
+                      read_profile(object, limits.profile);
     return fits ? std::optional(limits) : std::nullopt;
 }
 
@@ -127,6 +140,7 @@ json::object limits_to_json(const execution::PrincipalLimits& limits) {
     add("runs_per_day", limits.runs_per_day);
     add("cpu_seconds_per_day", limits.cpu_seconds_per_day);
     add("storage_bytes", limits.storage_bytes);
+    add("profile", limits.profile);
     return object;
 }
 

@@ -3,6 +3,8 @@
 #include <boost/json/array.hpp>
 #include <string>
 
+#include "api/operation_parts.h"
+#include "api/web_routes.h"
 #include "base/json.h"
 
 namespace belljar::api {
@@ -43,17 +45,22 @@ void DialectRoutes::add_to(OperationTable& table) {
          .method = "GET",
          .path = "/",
          .tag = "system",
-         .summary = "What is here, for programs",
+         .summary = "What is here: for programs in JSON, for browsers the web interface",
          .door = access::Gate::Door::Open,
+         .parameters = {header_parameter("Accept", "With `text/html` in it: the web interface.")},
          .answers = {{.description = "Where to go on.",
                       .content = {{.schema = {{"type", "object"},
-                                              {"required", json::array{"status", "message"}}}}}}},
-         .handler = [this](Call /*call*/) { return introduce(); }});
+                                              {"required", json::array{"status", "message"}}}},
+                                  {.media_type = "text/html", .schema = {{"type", "string"}}}}}},
+         .handler = [this](Call call) { return introduce(std::move(call)); }});
     table.add(installation("installPackage", "/pip_install"));
     table.add(installation("installPackageAtOtherPath", "/pip/install"));
 }
 
-Task<HttpResponse> DialectRoutes::introduce() {
+Task<HttpResponse> DialectRoutes::introduce(Call call) {
+    if (wants_page(call.request)) {
+        co_return web_page(call.request);
+    }
     const engine::SandboxInfo info = executor_.info();
     json::array languages;
     for (const engine::SandboxInfo::Runner& runner : info.runners) {
@@ -66,6 +73,7 @@ Task<HttpResponse> DialectRoutes::introduce() {
                                  {"metrics", "/metrics"}, {"openapi", "/openapi.json"},
                                  {"docs", "/docs"}};
     co_return HttpResponse{
+        .headers = {{"Vary", "Accept"}},
         .body = to_text(json::object{{"status", "ok"},
                                      {"message", "Belljar runs untrusted code in sandboxes"},
                                      {"protocol", "MCP"},

@@ -31,6 +31,10 @@ bool names(std::string_view list, std::string_view tag) {
 
 }  // namespace
 
+bool has_already(const access::HttpRequest& request, std::string_view tag) {
+    return names(request.header("If-None-Match").value_or(""), tag);
+}
+
 HttpResponse with_tag(const access::HttpRequest& request, HttpResponse response) {
     if (response.status != 200) {
         return response;
@@ -38,7 +42,7 @@ HttpResponse with_tag(const access::HttpRequest& request, HttpResponse response)
     const std::string tag = fmt::format("\"{}\"", crypto::sha256_hex(response.body).substr(0, 32));
     response.headers.emplace_back("ETag", tag);
     response.headers.emplace_back("Cache-Control", "no-cache");
-    if (names(request.header("If-None-Match").value_or(""), tag)) {
+    if (has_already(request, tag)) {
         response.status = 304;
         response.body.clear();
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "access/http_message.h"
 #include "api/operation.h"
 
@@ -8,6 +10,9 @@ namespace belljar::api {
 // The same answer with an ETag made of its body, or 304 if that is what the caller has already.
 [[nodiscard]] access::HttpResponse with_tag(const access::HttpRequest& request,
                                             access::HttpResponse response);
+
+// Whether the caller says that it has what this tag names, which stands in quotation marks.
+[[nodiscard]] bool has_already(const access::HttpRequest& request, std::string_view tag);
 
 // For descriptions: the header that asks, and the answer.
 [[nodiscard]] Parameter tag_parameter();

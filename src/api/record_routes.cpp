@@ -151,7 +151,7 @@ void RecordRoutes::add_audit(OperationTable& table) {
                .summary = "What everybody ran, latest first",
                .description = "Out of the state that the server keeps, for as long as it keeps it. "
                               "Nothing proves that a record was not changed by somebody who can "
-                              "write to the server's disk.",
+                              "write to the server's disk: `/v1/audit/records` does.",
                .rights = {Right::AuditRead},
                .parameters = std::move(parameters),
                .answers = {page_answer("AuditPage", "A page of records.")},

@@ -2,6 +2,7 @@
 
 #include "access/challenge.h"
 #include "access/gate.h"
+#include "api/caller_routes.h"
 #include "api/conversation_routes.h"
 #include "api/described_routes.h"
 #include "api/dialect_piston.h"
@@ -9,11 +10,13 @@
 #include "api/dialect_sandbox_fusion.h"
 #include "api/docs_routes.h"
 #include "api/output_routes.h"
+#include "api/policy_routes.h"
 #include "api/record_routes.h"
 #include "api/refusals.h"
 #include "api/run_routes.h"
 #include "api/session_routes.h"
 #include "api/system_routes.h"
+#include "api/web_routes.h"
 
 namespace belljar::api {
 
@@ -25,10 +28,13 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
                const storage::OutputStore* outputs, engine::RunFeed* feed,
                const access::RequestCounters* requests)
     : repeats_(executor.state()) {
-    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests));
+    add(std::make_unique<SystemRoutes>(executor, std::move(is_ready), requests, more_figures_));
     add(std::make_unique<DocsRoutes>());
+    add(std::make_unique<WebRoutes>());
+    add(std::make_unique<CallerRoutes>(executor));
     add(std::make_unique<DescribedRoutes>());
     add(std::make_unique<RunRoutes>(executor, feed));
+    add(std::make_unique<PolicyRoutes>(executor));
     add(std::make_unique<RecordRoutes>(executor, feed));
     add(std::make_unique<OutputRoutes>(outputs));
     add(std::make_unique<SessionRoutes>(executor));
@@ -41,6 +47,10 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
 void Routes::add(std::unique_ptr<RouteGroup> group) {
     group->add_to(table_);
     groups_.push_back(std::move(group));
+}
+
+void Routes::add_figures(std::function<std::string()> figures) {
+    more_figures_.push_back(std::move(figures));
 }
 
 bool Routes::is_public(const HttpRequest& request) const {

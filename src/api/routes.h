@@ -31,6 +31,9 @@ class Routes {
     // Before the first request.
     void add(std::unique_ptr<RouteGroup> group);
 
+    // Before the first request: more lines of GET /metrics, whole and with their breaks.
+    void add_figures(std::function<std::string()> figures);
+
     // Whether this is answered without a token.
     [[nodiscard]] bool is_public(const access::HttpRequest& request) const;
     // How much body is read for a request whose head is known, and where it goes. Nothing: the
@@ -47,6 +50,7 @@ class Routes {
     [[nodiscard]] const OperationTable& table() const { return table_; }
 
    private:
+    std::vector<std::function<std::string()>> more_figures_;
     Repeats repeats_;
     OperationTable table_;
     std::vector<std::unique_ptr<RouteGroup>> groups_;

@@ -8,6 +8,7 @@
 #include "execution/error_wire.h"
 #include "outcome/result_json.h"
 #include "outcome/result_schema.h"
+#include "policy/validation.h"
 
 namespace belljar::api {
 namespace {
@@ -67,7 +68,10 @@ constexpr std::string_view kPreview = R"({
     "reason": {"type": "string"},
     "language": {"type": "string"},
     "runner": {"type": "string"},
-    "profile": {"type": "string", "enum": ["standard"]},
+    "profile": {"type": "string"},
+    "policy_version": {"type": "string"},
+    "asks": {"type": "boolean", "description": "Whether a person has to agree first."},
+    "findings": {"type": "array", "items": {"type": "object"}},
     "network": {"type": "boolean"},
     "capped": {
       "type": "object",
@@ -162,11 +166,18 @@ json::object preview_json(const Result<engine::RunPreview>& preview) {
                 {"code", name_of(error.code)},
                 {"reason", make_valid_utf8(execution::client_message(error))}};
     }
-    return {{"allowed", true},
-            {"status", 200},
+    json::array findings;
+    for (const execution::Finding& finding : preview->findings) {
+        findings.push_back(policy::to_json(finding));
+    }
+    return {{"allowed", !preview->asks},
+            {"status", preview->asks ? execution::http_status(ErrorCode::Denied) : 200},
             {"language", preview->language},
             {"runner", preview->runner},
-            {"profile", "standard"},
+            {"profile", preview->profile},
+            {"policy_version", preview->policy_version},
+            {"asks", preview->asks},
+            {"findings", std::move(findings)},
             {"network", false},
             {"limits", outcome::to_json(preview->limits)},
             {"capped", outcome::to_json(preview->capped)},
@@ -185,7 +196,9 @@ json::object audit_schema() {
 
 json::object preview_schema() {
     json::object schema = schema_from(kPreview);
-    schema.at("properties").as_object()["limits"] = outcome::limits_schema();
+    json::object& properties = schema.at("properties").as_object();
+    properties["limits"] = outcome::limits_schema();
+    properties.at("findings").as_object()["items"] = policy::finding_schema();
     return schema;
 }
 

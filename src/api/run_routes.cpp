@@ -264,7 +264,8 @@ void RunRoutes::add_others(OperationTable& table) {
                .path = "/mcp/events",
                .tag = "runs",
                .summary = "What happens to the caller's runs, as server-sent events",
-               .rights = {Right::RunExec},
+               .description = "With alerts about the caller; who may operate or read the audit "
+                              "trail gets those about everybody.",
                .parameters = {query_parameter("output", "Whether to show what programs write.",
                                               {{"enum", json::array{"0", "1", "true", "false"}}}),
                               header_parameter("Last-Event-ID", "To go on behind that event.")},

@@ -187,10 +187,13 @@ HttpResponse SystemRoutes::ready() const {
 }
 
 HttpResponse SystemRoutes::metrics() const {
-    return {.content_type = std::string(kMetricsType),
-            .body = render_metrics(
-                executor_.info(), executor_.figures(),
-                requests_ != nullptr ? requests_->figures() : access::RequestFigures{})};
+    std::string body =
+        render_metrics(executor_.info(), executor_.figures(),
+                       requests_ != nullptr ? requests_->figures() : access::RequestFigures{});
+    for (const auto& figures : more_figures_) {
+        body += figures();
+    }
+    return {.content_type = std::string(kMetricsType), .body = std::move(body)};
 }
 
 HttpResponse SystemRoutes::description() const {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "access/request_counters.h"
 #include "api/route_group.h"
@@ -13,10 +15,14 @@ namespace belljar::api {
 // and /v1/runners/{language}.
 class SystemRoutes final : public RouteGroup {
    public:
-    // Both are borrowed; there may be no counters.
+    // All are borrowed; there may be no counters.
     SystemRoutes(engine::Executor& executor, std::function<bool()> is_ready,
-                 const access::RequestCounters* requests)
-        : executor_(executor), is_ready_(std::move(is_ready)), requests_(requests) {}
+                 const access::RequestCounters* requests,
+                 const std::vector<std::function<std::string()>>& more_figures)
+        : executor_(executor),
+          is_ready_(std::move(is_ready)),
+          requests_(requests),
+          more_figures_(more_figures) {}
 
     void add_to(OperationTable& table) override;
 
@@ -34,6 +40,7 @@ class SystemRoutes final : public RouteGroup {
     engine::Executor& executor_;
     std::function<bool()> is_ready_;
     const access::RequestCounters* requests_;
+    const std::vector<std::function<std::string()>>& more_figures_;
     const OperationTable* table_ = nullptr;
 };
 

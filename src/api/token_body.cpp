@@ -63,12 +63,17 @@ Result<execution::PrincipalLimits> read_limits(const json::value& value,
     }
     BJ_TRY_VOID(
         check_members(value.get_object(), {"requests_per_minute", "concurrent_runs", "runs_per_day",
-                                           "cpu_seconds_per_day", "storage_bytes"}));
+                                           "cpu_seconds_per_day", "storage_bytes", "profile"}));
     json::object merged = access::limits_to_json(before);
     for (const auto& [key, limit] : value.get_object()) {
         const bool small = key == "requests_per_minute" || key == "concurrent_runs";
         if (limit.is_null()) {
             merged.erase(key);
+        } else if (key == "profile") {
+            if (!limit.is_string() || limit.get_string().empty() || limit.get_string().size() > 128) {
+                return wrong("\"limits.profile\" must be the name of a profile");
+            }
+            merged[key] = limit;
         } else if (limit.is_int64() && limit.get_int64() >= 0 &&
                    limit.get_int64() <= (small ? kLargestSmallLimit : kLargestLimit)) {
             merged[key] = limit;
@@ -114,7 +119,11 @@ json::object limits_schema() {
          {"concurrent_runs", limit_schema("Runs at the same time.", kLargestSmallLimit)},
          {"runs_per_day", limit_schema("Runs on a day (UTC).", kLargestLimit)},
          {"cpu_seconds_per_day", limit_schema("CPU seconds on a day (UTC).", kLargestLimit)},
-         {"storage_bytes", limit_schema("Files of all conversations.", kLargestLimit)}},
+         {"storage_bytes", limit_schema("Files of all conversations.", kLargestLimit)},
+         {"profile",
+          json::object{{"type", json::array{"string", "null"}},
+                       {"maxLength", 128},
+                       {"description", "Of policy, under which its programs run."}}}},
         json::array{});
     schema["additionalProperties"] = false;
     schema["description"] = "Where they differ from those of everybody; 0 is no limit.";

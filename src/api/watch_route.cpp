@@ -123,8 +123,11 @@ Task<HttpResponse> WatchRoute::watch(HttpRequest request, engine::CancellationPt
         co_return access::make_refusal(400, "the only parameter here is output=1 or output=0");
     }
     Teller teller(request.stream, feed_->epoch());
+    const bool oversees =
+        request.rights.has(access::Right::AuditRead) || request.rights.has(access::Right::Operate);
     const Result<RunFeed::Subscription> subscription = feed_->subscribe(
-        request.principal, *output, [&teller](const FeedEvent& event) { teller.tell(event); });
+        request.principal, *output, [&teller](const FeedEvent& event) { teller.tell(event); },
+        oversees ? RunFeed::Alerts::All : RunFeed::Alerts::Own);
     if (!subscription) {
         co_return refuse(subscription.error());
     }

@@ -11,7 +11,9 @@
 #include "base/id.h"
 #include "crypto/digest.h"
 #include "engine/masking.h"
+#include "engine/denial_events.h"
 #include "jar/step.h"
+#include "outcome/refused_calls.h"
 #include "outcome/verdict.h"
 #include "runner/guest_protocol.h"
 #include "runner/launch.h"
@@ -33,15 +35,6 @@ constexpr auto kDrainPause = std::chrono::seconds(30);
 
 // The other languages are tried so long after the start.
 constexpr Duration kTrialsBegin = std::chrono::seconds(1);
-
-Result<void> check_request(const runner::Manifest& manifest, const RunRequest& request) {
-    if (manifest.has_launcher() && request.allowed_imports) {
-        return fail(
-            ErrorCode::InvalidArgument,
-            fmt::format("\"allowed_imports\" cannot be checked in {} programs", manifest.language));
-    }
-    return {};
-}
 
 SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
                           const Engine::Options& options) {
@@ -87,6 +80,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
              .memory_limit = memory_limit_of(options_.isolation)},
             log),
       log_(log),
+      tools_(executor, options_.tools, log),
       directory_(executor, options_.runners_path, runners, log),
       languages_(
           executor, Detection(options_.root),
@@ -96,6 +90,7 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
       trial_over_(executor) {
     languages_.replace(std::move(runners));
     languages_.on_change([this] { prepare_usable(); });
+    use(options_.rules ? options_.rules : own_rules(options_.policy));
     if (options_.conversations != nullptr) {
         conversations_.emplace(executor, *options_.conversations, log);
         conversations_->sign_with(options_.url_signer);
@@ -114,8 +109,8 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
-            [this](runner::ManifestPtr manifest, const execution::Limits& limits) {
-                return launch_waiting(std::move(manifest), limits);
+            [this](runner::ManifestPtr manifest, const RunPlan* plan) {
+                return launch_waiting(std::move(manifest), plan);
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -215,59 +210,53 @@ void Engine::notice(const execution::SecurityEvent& event) const {
     }
 }
 
-Task<Result<Engine::Decision>> Engine::decide(RunRequest request) {
-    for (Overseer* overseer : options_.overseers) {
-        BJ_CO_TRY_VOID(overseer->admit(request));
+// A cell's are told at its end: its jar lives on.
+void Engine::watch_denials(isolation::JarId jar, const RunPlan& plan) {
+    if (options_.overseers.empty()) {
+        return;
     }
-    const bool in_session = request.session || request.session_id;
-    if (in_session && !sessions_) {
-        co_return fail(ErrorCode::Unsupported, "sessions are not kept here; leave \"session\" out");
-    }
-    if (in_session) {
-        BJ_CO_TRY(request.language, sessions_->language_of(request));
-        BJ_CO_TRY(request.conversation_id, sessions_->conversation_of(request));
-    } else if (request.conversation_id && !conversations_) {
-        co_return fail(ErrorCode::Unsupported,
-                       "\"conversation_id\": files that outlive a run are not kept here");
-    }
-    load_languages();
-    const LanguagePtr language = languages_.find(request.language);
-    if (language == nullptr) {
-        co_return fail(ErrorCode::Unsupported,
-                       fmt::format("unknown language \"{}\"; usable here: {}",
-                                   request.language.substr(0, 64), languages_.usable_names()));
-    }
-    // Who runs one program finds out by running it; a service tries a language once, before.
-    if (trial_ != Trial::NotRequired || !language->usable()) {
-        BJ_CO_TRY_VOID(co_await languages_.await_usable(language));
-    }
-    Decision decision{.manifest = language->manifest};
-    BJ_CO_TRY_VOID(check_request(*decision.manifest, request));
-    BJ_CO_TRY(decision.plan,
-              policy::decide(policy::with_defaults(options_.policy, decision.manifest->limits),
-                             std::move(request)));
-    decision.plan.privacy = join(std::move(decision.plan.privacy), options_.privacy);
-    BJ_CO_TRY_VOID(privacy::parse_types(decision.plan.privacy.mask));
-    co_return decision;
+    warden_.on_denied(jar, [this, request = &plan.request,
+                            id = plan.execution_id](const execution::DeniedCall& call) {
+        for (const execution::Denial& denial : outcome::explain_refused_calls({call})) {
+            notice(event_of(denial, {.principal = request->principal,
+                                     .execution_id = id,
+                                     .conversation_id = request->conversation_id}));
+        }
+    });
 }
 
-Task<Result<RunPreview>> Engine::preview(RunRequest request) {
-    BJ_CO_TRY_VOID(co_await await_trial());
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
-    co_return RunPreview{.language = decision.manifest->language,
-                         .runner = decision.manifest->runner,
-                         .limits = decision.plan.limits,
-                         .capped = std::move(decision.plan.capped),
-                         .isolation = options_.isolation,
-                         .profile = std::move(decision.plan.profile),
-                         .policy_version = std::move(decision.plan.policy_version),
-                         .findings = std::move(decision.plan.findings)};
+Task<void> Engine::end_run(std::string execution_id) {
+    if (runs_) {
+        [[maybe_unused]] const Result<execution::RunView> ended =
+            co_await runs_->cancel(std::nullopt, std::move(execution_id));
+    }
+}
+
+Task<void> Engine::end_all_of(std::string principal) {
+    if (runs_) {
+        runs_->cancel_all_of(principal);
+    }
+    for (const execution::SessionView& session : list_sessions(principal)) {
+        [[maybe_unused]] const Result<execution::SessionView> ended =
+            co_await obey({.principal = principal,
+                           .session_id = session.session_id,
+                           .action = execution::SessionAction::End});
+    }
+}
+
+void Engine::guard_conversations(KeptConversations::Guard guard) {
+    if (conversations_) {
+        conversations_->guard_with(std::move(guard));
+    }
 }
 
 Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancellation,
                                     LiveStreams live) {
     const bool in_session = request.session || request.session_id;
-    BJ_CO_TRY(Decision decision, co_await decide(std::move(request)));
+    BJ_CO_TRY(Decision decision, co_await decide(std::move(request), Intent::Run));
+    if (decision.asks) {
+        co_return fail(ErrorCode::Denied, why_asked(decision.plan));
+    }
     runner::ManifestPtr manifest = std::move(decision.manifest);
     RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
@@ -319,15 +308,16 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
 Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr manifest,
                                            CancellationPtr cancellation, LiveStreams live) {
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    co_await pool_.await_one(jar_of.get(), plan.limits);
-    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits)) {
+    BJ_CO_TRY(const approved::PackPtr tools, tools_for(plan));
+    co_await pool_.await_one(jar_of.get(), plan.limits, tools);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits, Begin::AtOnce, tools)) {
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
     }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                                 {.begin = Begin::AtOnce, .zygote = zygote}));
+                                                 {.zygote = zygote, .tools = tools}));
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(forked),
                                                      cancellation, {.watch = live.watch});
         if (result || cancellation->requested()) {
@@ -336,7 +326,8 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
         // It may have died in between; nothing of the program has run.
         log_.warning("a guest could not be forked", {{"reason", result.error().describe()}});
     }
-    BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits, {}));
+    BJ_CO_TRY(LaunchedJar jar,
+              launch_jar(executor_, warden_, *manifest, plan.limits, {.tools = tools}));
     Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::move(cancellation), std::move(live));
     co_return result;
@@ -345,9 +336,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
 // The program and its clock wait until the files are there.
 Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr manifest,
                                                CancellationPtr cancellation, LiveStreams live) {
-    const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    co_await pool_.await_one(jar_of.get(), plan.limits);
-    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, plan.limits));
+    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan));
     Result<void> given = co_await live.stay->give(jar.files);
     if (given && cancellation->requested()) {
         given = fail(ErrorCode::Cancelled, "cancelled before it started");
@@ -381,15 +370,19 @@ void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
 }
 
 Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
-                                                 execution::Limits limits) {
+                                                 const RunPlan* plan) {
+    const execution::Limits limits = plan->limits;
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
-    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold)) {
+    BJ_CO_TRY(const approved::PackPtr tools, tools_for(*plan));
+    co_await pool_.await_one(jar_of.get(), limits, tools);
+    if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, limits, Begin::WhenTold, tools)) {
         co_return std::move(*ready);
     }
     std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0;
     while (true) {
-        BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, limits,
-                                              {.begin = Begin::WhenTold, .zygote = zygote}));
+        BJ_CO_TRY(LaunchedJar jar,
+                  launch_jar(executor_, warden_, *manifest, limits,
+                             {.begin = Begin::WhenTold, .zygote = zygote, .tools = tools}));
         const bool waits = co_await jar.io.await_sign();
         if (waits) {
             co_return jar;
@@ -471,6 +464,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     }
     cancellation->on_request(
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
+    watch_denials(jar.id, *plan);
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
 
     const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;
@@ -514,6 +508,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     result.limits = plan->limits;
     result.profile = plan->profile;
     result.policy_version = plan->policy_version;
+    result.tools_digest = digest_of(jar);
     result.findings = plan->findings;
     result.network_attempts = exit.network;
     result.trace = plan->request.trace;
@@ -546,6 +541,7 @@ SandboxInfo Engine::info() const {
                      .maximum_limits = options_.policy.maximum,
                      .isolation = options_.isolation,
                      .batch_parallel = options_.batch_parallel};
+    add_profiles(info);
     for (const LanguagePtr& language : languages_.all()) {
         const runner::Manifest& manifest = *language->manifest;
         info.runners.push_back(
@@ -611,6 +607,7 @@ void Engine::close() {
     languages_later_.cancel();
     languages_.stop();
     directory_.stop();
+    tools_.stop();
     pool_.close();
     if (runs_) {
         runs_->close();

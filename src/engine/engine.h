@@ -8,6 +8,8 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/admission.h"
+#include "engine/approvals.h"
+#include "engine/approved_tools.h"
 #include "engine/daily_quota.h"
 #include "engine/executor.h"
 #include "engine/guest_io.h"
@@ -27,6 +29,8 @@
 #include "engine/warden_link.h"
 #include "engine/zygotes.h"
 #include "policy/decision.h"
+#include "policy/reading.h"
+#include "policy/rulebook.h"
 #include "runner/runners.h"
 #include "storage/output_store.h"
 #include "storage/state_database.h"
@@ -40,6 +44,7 @@ class Engine final : public Executor {
     struct Options {
         std::string version{};
         policy::Policy policy{};
+        std::shared_ptr<const policy::Rulebook> rules{};  // nothing: the profiles that all have
         Admission::Bounds admission{};
         Duration queue_time = std::chrono::seconds(30);  // from the request to its start at most
         JarPool::Bounds pool{};
@@ -58,6 +63,7 @@ class Engine final : public Executor {
         std::vector<Overseer*> overseers{};      // each outlives the engine
         config::AuditCode recorded_code = config::AuditCode::Digest;
         execution::PrivacyRules privacy{};  // of every run, besides those of its plan
+        std::optional<approved::Source> tools{};  // nothing: there are none
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
     };
@@ -86,6 +92,24 @@ class Engine final : public Executor {
     void add_overseer(Overseer& overseer) { options_.overseers.push_back(&overseer); }
     // Tells every overseer.
     void notice(const execution::SecurityEvent& event) const;
+    // Ends the runs of a principal, and its sessions. The answer is that they were cancelled.
+    Task<void> end_all_of(std::string principal);
+    // Ends one run, if it goes on.
+    Task<void> end_run(std::string execution_id);
+    // See KeptConversations.
+    void guard_conversations(KeptConversations::Guard guard);
+    // From now on these rules are in force. Runs that have begun keep those they began under.
+    void use(std::shared_ptr<const policy::Rulebook> rules);
+    // What is written now cannot be in force, for this reason; the rules stay as they are.
+    void refuse_rules(std::string problem);
+    [[nodiscard]] std::shared_ptr<const policy::Rulebook> rulebook() const override {
+        return rules_;
+    }
+    [[nodiscard]] PolicyNews policy_news() const override { return news_; }
+    [[nodiscard]] Result<void> approve(Approval approval) override;
+    // Approved tools as they are now; try_tools() says which modules can be imported at all.
+    [[nodiscard]] ApprovedTools& tools() { return tools_; }
+    Task<Result<approved::Collection>> try_tools(approved::Collection collection);
     // What is told of runs while they go on.
     [[nodiscard]] RunFeed& feed() { return feed_; }
 
@@ -131,8 +155,20 @@ class Engine final : public Executor {
     Task<Result<std::string>> try_language(LanguagePtr language);
     Task<Result<execution::RunResult>> run_trial(runner::ManifestPtr manifest,
                                                  std::uint32_t zygote);
+    // Those of them that cannot be imported out of this pack.
+    Task<Result<std::vector<approved::Refusal>>> try_modules(approved::PackPtr pack,
+                                                             std::vector<std::string> files);
+    Task<Result<std::vector<approved::Refusal>>> try_at_once(approved::PackPtr pack,
+                                                             std::vector<std::string> files);
+    void serve_tools();
+    // What everybody can import; none where jars have no tree of their own to show it in.
+    [[nodiscard]] approved::PackPtr common_tools() const;
+    // What a run can import.
+    [[nodiscard]] Result<approved::PackPtr> tools_for(const execution::RunPlan& plan);
     [[nodiscard]] execution::RunPlan plan_trial(const runner::Manifest& manifest) const;
     [[nodiscard]] execution::RunAccount account_of(const execution::RunRequest& request) const;
+    // Tells every overseer of a call that a guest's jar has just refused.
+    void watch_denials(isolation::JarId jar, const execution::RunPlan& plan);
     // The overseers' word on it: the answer, or the error that takes its place.
     [[nodiscard]] Result<execution::RunResult> oversee(const execution::RunAccount& account,
                                                        Result<execution::RunResult> result) const;
@@ -140,8 +176,27 @@ class Engine final : public Executor {
     struct Decision {
         runner::ManifestPtr manifest{};
         execution::RunPlan plan{};
+        bool asks = false;  // a person has to agree first
     };
-    Task<Result<Decision>> decide(execution::RunRequest request);
+    // Whether somebody only wants to know.
+    enum class Intent { Look, Run };
+    using Rules = std::shared_ptr<const policy::Rulebook>;
+    [[nodiscard]] static Rules own_rules(const policy::Policy& policy);
+    Task<Result<Decision>> decide(execution::RunRequest request, Intent intent);
+    // What the profile, which is one of the rules, makes of a request.
+    Task<Result<Decision>> decide_under(Rules rules, const policy::Profile* profile,
+                                        LanguagePtr language, execution::RunRequest request);
+    Task<Result<LanguagePtr>> language_for(execution::RunRequest* request);
+    [[nodiscard]] Result<const policy::Profile*> profile_for(const Rules& rules,
+                                                             const execution::RunRequest& request);
+    // Has the program read, and judges what is found in it.
+    Task<Result<void>> scan(const policy::Profile* profile, Decision* decision, Intent intent);
+    Task<Result<policy::Reading>> read_code(const execution::RunRequest* request,
+                                            std::string language);
+    [[nodiscard]] static std::string why_asked(const execution::RunPlan& plan);
+    void notice_refusal(const execution::RunRequest& request, const Error& error) const;
+    void notice_finding(const execution::RunPlan& plan, const execution::Finding& finding) const;
+    void add_profiles(SandboxInfo& info) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);
     Task<Result<execution::RunResult>> run_in_jar(execution::RunPlan plan,
@@ -157,7 +212,7 @@ class Engine final : public Executor {
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
     Task<Result<LaunchedJar>> launch_waiting(runner::ManifestPtr manifest,
-                                             execution::Limits limits);
+                                             const execution::RunPlan* plan);
     struct End {
         execution::RawExit exit{};
         std::optional<TakenFiles> files{};
@@ -172,6 +227,7 @@ class Engine final : public Executor {
     Admission admission_;
     JarPool pool_;
     const Log& log_;
+    ApprovedTools tools_;
     std::optional<Zygotes> zygotes_;
     std::optional<KeptConversations> conversations_;
     std::optional<Sessions> sessions_;
@@ -185,6 +241,9 @@ class Engine final : public Executor {
     RunCounters counters_;
     DailyQuota quota_;
     Principals* principals_ = nullptr;
+    Rules rules_;
+    PolicyNews news_;
+    Approvals approvals_;
     Intake intake_ = Intake::Open;
     RunFeed feed_{RunFeed::Bounds{}};
     Trial trial_ = Trial::NotRequired;

@@ -40,10 +40,16 @@ std::string failure_of_trial(const runner::Manifest& manifest, const RunResult& 
 Task<Result<void>> Engine::self_test() {
     load_languages();
     Result<void> tested = co_await test_jars();
+    if (tested) {
+        co_await tools_.begin(
+            [this](approved::Collection collection) { return try_tools(std::move(collection)); },
+            [this](const execution::SecurityEvent& event) { notice(event); });
+    }
     trial_ = tested ? Trial::Passed : Trial::Failed;
     trial_over_.cancel();
     if (tested) {
         start_zygotes();
+        serve_tools();
         prepare_usable();
         serve_languages();
         if (conversations_) {
@@ -87,7 +93,7 @@ RunPlan Engine::plan_trial(const runner::Manifest& manifest) const {
 Task<Result<RunResult>> Engine::run_trial(runner::ManifestPtr manifest, std::uint32_t zygote) {
     const RunPlan plan = plan_trial(*manifest);
     BJ_CO_TRY(LaunchedJar jar, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                          {.begin = Begin::AtOnce, .zygote = zygote}));
+                                          {.zygote = zygote, .tools = common_tools()}));
     Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::make_shared<Cancellation>(), LiveStreams{});
     BJ_CO_TRY_VOID(result);

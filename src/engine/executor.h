@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,6 +53,18 @@ struct SandboxInfo {
     execution::Isolation isolation{};
     std::size_t batch_parallel = 4;  // runs of one batch under way at once
 
+    // A choice of modules that programs may be held to.
+    struct Profile {
+        std::string name{};
+        std::vector<std::string> modules{};  // of Python, without those that it takes over
+        bool controls_imports = false;
+        bool enabled = true;  // whether programs can make use of them
+
+        bool operator==(const Profile&) const = default;
+    };
+    std::vector<Profile> profiles{};
+    std::string default_profile = "standard";
+
     bool operator==(const SandboxInfo&) const = default;
 };
 
@@ -68,6 +81,19 @@ struct RunPreview {
     std::string policy_version{};
     std::vector<execution::Finding> findings{};
     bool asks = false;  // a person has to agree before it may run
+};
+
+// What is known of the rules besides what they say.
+struct PolicyNews {
+    std::chrono::system_clock::time_point since{};  // in force
+    std::string problem{};                          // why what is written now is not
+};
+
+// A person's word that a program may run although policy wants somebody to look at it first.
+struct Approval {
+    std::string code_sha256{};
+    std::string approver{};  // its principal
+    std::chrono::seconds lifetime = std::chrono::hours(1);
 };
 
 // Whether runs are taken. Those that have begun go on in either case.
@@ -128,6 +154,11 @@ class Executor {
     // The rules that are in force now; nullptr: none but those of the program itself.
     [[nodiscard]] virtual std::shared_ptr<const policy::Rulebook> rulebook() const {
         return nullptr;
+    }
+    [[nodiscard]] virtual PolicyNews policy_news() const { return {}; }
+    // From now on runs of the same code are not asked about. Overloaded if too many wait for use.
+    [[nodiscard]] virtual Result<void> approve(Approval /*approval*/) {
+        return fail(ErrorCode::Unsupported, "programs cannot be approved here");
     }
 
    private:

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/utf8.h"
 
@@ -97,14 +98,82 @@ Result<std::map<std::string, StoredEntry>> entries_of(const ConversationDirector
     return by_path;
 }
 
+constexpr std::size_t kMostNamed = 256;  // files of one list of an access
+
+// What a jar says of what happened to files, by name and once each.
+class AccessList {
+   public:
+    AccessList(const FileChannel& channel, const std::optional<ProgramFile>& program)
+        : known_(channel.known), program_(program) {}
+
+    void on_entry(const PackedEntry& entry) {
+        const auto before = known_.find(entry.path);
+        const bool file = before != known_.end() && !before->second.directory;
+        if (entry.kind == PackKind::Read && file) {
+            read_.insert(entry.path);
+        } else if (entry.kind == PackKind::Gone && file) {
+            deleted_.insert(entry.path);
+        } else if (entry.kind == PackKind::File && !is_program(entry.path) &&
+                   (!file || before->second.modified != entry.number)) {
+            written_.insert(entry.path);
+        } else if (entry.kind == PackKind::ReadsSeen) {
+            complete_ = true;
+        } else if (entry.kind == PackKind::Left &&
+                   (entry.reason == LeftReason::TooLarge || entry.reason == LeftReason::TooMany)) {
+            written_.insert(make_valid_utf8(entry.path));
+        }
+    }
+
+    // Also what has another content at the same time of change.
+    void add(const std::vector<ConversationChanges::Done>& changes) {
+        for (const ConversationChanges::Done& done : changes) {
+            if (done.kind != execution::FileChange::Kind::Deleted) {
+                written_.insert(done.file.path);
+            }
+        }
+    }
+
+    [[nodiscard]] execution::FileAccess result() const {
+        execution::FileAccess access{.complete = complete_};
+        take_first(read_, access.read, access.more);
+        take_first(written_, access.written, access.more);
+        take_first(deleted_, access.deleted, access.more);
+        return access;
+    }
+
+   private:
+    [[nodiscard]] bool is_program(const std::string& path) const {
+        return program_ && program_->path == path;
+    }
+    static void take_first(const std::set<std::string>& all, std::vector<std::string>& some,
+                           std::uint64_t& more) {
+        for (const std::string& path : all) {
+            if (some.size() < kMostNamed) {
+                some.push_back(path);
+            } else {
+                ++more;
+            }
+        }
+    }
+
+    const std::map<std::string, StoredEntry>& known_;
+    const std::optional<ProgramFile>& program_;
+    std::set<std::string> read_;
+    std::set<std::string> written_;
+    std::set<std::string> deleted_;
+    bool complete_ = false;
+};
+
 // Whatever a jar sends, within the conversation's bounds. What does not fit is left; what cannot be
 // written ends the taking.
 class Taker final : public jar::PackSink {
    public:
-    Taker(ConversationChanges& changes, const std::optional<ProgramFile>& program)
-        : changes_(changes), program_(program) {}
+    Taker(ConversationChanges& changes, AccessList& access,
+          const std::optional<ProgramFile>& program)
+        : changes_(changes), access_(access), program_(program) {}
 
     Result<void> on_entry(const PackedEntry& entry) override {
+        access_.on_entry(entry);
         switch (entry.kind) {
             case PackKind::Directory:
                 return keep_or_leave(changes_.make_directory(entry.path), entry.path);
@@ -177,6 +246,7 @@ class Taker final : public jar::PackSink {
     }
 
     ConversationChanges& changes_;
+    AccessList& access_;
     const std::optional<ProgramFile>& program_;
     TakenFiles taken_;
     std::int64_t told_ = 0;
@@ -217,7 +287,8 @@ Result<TakenFiles> take_files(FileChannel& channel, const ConversationDirectory&
                               storage::ConversationBounds bounds,
                               const std::optional<ProgramFile>& program, TimePoint deadline) {
     BJ_TRY(ConversationChanges changes, ConversationChanges::begin(directory, bounds, deadline));
-    Taker taker(changes, program);
+    AccessList access(channel, program);
+    Taker taker(changes, access, program);
     // What is complete is kept, however the stream ended.
     [[maybe_unused]] const Result<void> received =
         jar::receive_pack(channel.socket, taker, deadline);
@@ -229,6 +300,9 @@ Result<TakenFiles> take_files(FileChannel& channel, const ConversationDirectory&
             taken.left.push_back({.path = path, .reason = LeftReason::TooMany});
         }
     }
+    access.add(taken.changes);
+    taken.access = access.result();
+    taken.access.complete = taken.access.complete && taken.whole;
     BJ_TRY(channel.known, entries_of(directory));
     return taken;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "execution/governance.h"
 #include "jar/pack_stream.h"
 #include "storage/conversation_changes.h"
 #include "storage/conversation_directory.h"
@@ -41,6 +42,7 @@ struct TakenFiles {
     std::vector<LeftFile> left{};  // not kept; the first ones
     std::uint64_t left_count = 0;
     bool whole = false;  // nothing was missing of what the jar had to send
+    execution::FileAccess access{};
 };
 
 // What the jar has not got yet, and waits until it is there. TooLarge if it finds no room.

@@ -46,6 +46,19 @@ void JarPool::fork_from(Zygotes& zygotes) {
     zygotes.on_change([this] { wake_.cancel(); });
 }
 
+void JarPool::stock(approved::PackPtr tools) {
+    if (same(tools, tools_)) {
+        return;
+    }
+    tools_ = std::move(tools);
+    for (const ShelfPtr& shelf : shelves_) {
+        while (!shelf->ready.empty()) {
+            end_spare(*shelf);
+        }
+    }
+    wake_.cancel();
+}
+
 void JarPool::serve(const std::vector<runner::ManifestPtr>& manifests) {
     if (options_.bounds.ready == 0 || closing_) {
         return;
@@ -88,10 +101,11 @@ JarPool::ShelfPtr JarPool::shelf_of(const runner::Manifest* manifest) const {
     return found == shelves_.end() ? nullptr : *found;
 }
 
-Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits) {
+Task<void> JarPool::await_one(const runner::Manifest* manifest, execution::Limits limits,
+                              approved::PackPtr tools) {
     const ShelfPtr shelf = shelf_of(manifest);
-    if (shelf == nullptr || closing_ || !fits(*manifest, limits) || !shelf->ready.empty() ||
-        shelf->under_way <= shelf->waiting.size()) {
+    if (shelf == nullptr || closing_ || !fits(*manifest, limits) || !same(tools, tools_) ||
+        !shelf->ready.empty() || shelf->under_way <= shelf->waiting.size()) {
         co_return;
     }
     shelf->size.on_miss();
@@ -110,12 +124,13 @@ void JarPool::wake_next(Shelf& shelf) {
 }
 
 std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
-                                         const execution::Limits& limits, Begin begin) {
+                                         const execution::Limits& limits, Begin begin,
+                                         const approved::PackPtr& tools) {
     const ShelfPtr shelf = shelf_of(&manifest);
     if (shelf == nullptr || closing_) {
         return std::nullopt;
     }
-    if (!fits(manifest, limits)) {
+    if (!fits(manifest, limits) || !same(tools, tools_)) {
         ++shelf->figures.unfit;
         return std::nullopt;
     }
@@ -258,7 +273,8 @@ Task<void> JarPool::make(ShelfPtr shelf) {
 Task<bool> JarPool::try_make(ShelfPtr shelf) {
     using asio::experimental::awaitable_operators::operator||;
     const Birth birth{.begin = Begin::WhenTold,
-                      .zygote = zygotes_ == nullptr ? 0 : zygotes_->take(*shelf->manifest)};
+                      .zygote = zygotes_ == nullptr ? 0 : zygotes_->take(*shelf->manifest),
+                      .tools = tools_};
     Result<LaunchedJar> jar =
         launch_jar(executor_, warden_, *shelf->manifest, while_waiting(options_.limits), birth);
     if (!jar) {
@@ -272,6 +288,10 @@ Task<bool> JarPool::try_make(ShelfPtr shelf) {
     if (first.index() != 0 || !std::get<0>(first) || closing_ || shelf->retired) {
         warden_.kill(jar->id, execution::KillReason::Cancelled);
         co_return false;
+    }
+    if (!same(jar->tools, tools_)) {  // they have changed while it was made
+        warden_.kill(jar->id, execution::KillReason::Cancelled);
+        co_return true;
     }
     const isolation::JarId id = jar->id;
     shelf->ready.push_back(std::move(*jar));

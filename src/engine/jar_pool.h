@@ -18,6 +18,7 @@
 #include "engine/launched_jar.h"
 #include "engine/pool_size.h"
 #include "engine/run_counters.h"
+#include "engine/tool_shelf.h"
 #include "engine/zygotes.h"
 #include "execution/limits.h"
 #include "runner/manifest.h"
@@ -49,17 +50,21 @@ class JarPool {
     JarPool(const asio::any_io_executor& executor, WardenLink& warden, const Options& options,
             const Log& log);
 
+    // Jars have these tools from now on; those that are ready with others are ended.
+    void stock(approved::PackPtr tools);
     // Guests are forked from these, where one is ready. They outlive the pool.
     void fork_from(Zygotes& zygotes);
     // Makes jars for these from now on, and for no others: what waits for those is ended.
     void serve(const std::vector<runner::ManifestPtr>& manifests);
     // If none is ready, until one is that is being made already: that takes less than to make
     // another beside it. At once if there is no such jar, or others wait for it.
-    Task<void> await_one(const runner::Manifest* manifest, execution::Limits limits);
+    Task<void> await_one(const runner::Manifest* manifest, execution::Limits limits,
+                         approved::PackPtr tools = nullptr);
     // A jar whose run begins now under these limits, or when the warden is told, if one is ready
-    // that they fit.
+    // that they fit and that has these tools.
     std::optional<LaunchedJar> take(const runner::Manifest& manifest,
-                                    const execution::Limits& limits, Begin begin = Begin::AtOnce);
+                                    const execution::Limits& limits, Begin begin = Begin::AtOnce,
+                                    const approved::PackPtr& tools = nullptr);
     // Makes no more jars and forgets the ready ones, which end with the link to the warden.
     void close();
 
@@ -103,6 +108,7 @@ class JarPool {
     WardenLink& warden_;
     Options options_;
     const Log& log_;
+    approved::PackPtr tools_;
     Zygotes* zygotes_ = nullptr;
     TaskGroup tasks_;
     std::list<ShelfPtr> shelves_;  // tasks share them

@@ -391,5 +391,48 @@ TEST_F(JarPoolTest, AJarThatIsBeingMadeForALanguageThatIsGoneIsEnded) {
     EXPECT_TRUE(becomes([&] { return killed.size() == 1; }));
 }
 
+// --- tools
+
+approved::PackPtr pack_of(const std::string& content) {
+    const approved::Module module{.approval = {.file = "a.py"}, .content = content};
+    return approved::make_pack({&module}).value();
+}
+
+TEST_F(JarPoolTest, JarsHaveTheToolsOfTheirTime) {
+    open({.ready = 1});
+    ASSERT_TRUE(gets_orders(1));
+    EXPECT_EQ(orders[0].message.has_tools, 0U);
+    fill(1);
+    const approved::PackPtr first = pack_of("1");
+    EXPECT_FALSE(pool->take(python, limits, Begin::AtOnce, first)) << "it has none";
+    pool->stock(first);
+    settle();
+    EXPECT_EQ(killed, std::vector<JarId>{orders[0].message.jar});
+    ASSERT_TRUE(gets_orders(2));
+    EXPECT_EQ(orders[1].message.has_tools, 1U);
+    EXPECT_EQ(orders[1].fds.size(), isolation::kGuestFdCount + 2);
+    pool->stock(pack_of("2"));  // while the next is made
+    settle();
+    give_signs();
+    EXPECT_TRUE(becomes([this] { return killed.size() == 2; }));
+    fill(1);
+    EXPECT_FALSE(take()) << "it has tools";
+    EXPECT_FALSE(pool->take(python, limits, Begin::AtOnce, first)) << "it has newer ones";
+    const auto jar = pool->take(python, limits, Begin::AtOnce, pack_of("2"));
+    ASSERT_TRUE(jar);
+    EXPECT_EQ(digest_of(*jar), pack_of("2")->digest);
+}
+
+TEST_F(JarPoolTest, TheSameToolsReplaceNothing) {
+    open({.ready = 1});
+    pool->stock(pack_of("1"));
+    fill(1);
+    const std::size_t before = killed.size();
+    pool->stock(pack_of("1"));
+    settle();
+    EXPECT_EQ(killed.size(), before);
+    EXPECT_EQ(figures().ready, 1U);
+}
+
 }  // namespace
 }  // namespace belljar::engine

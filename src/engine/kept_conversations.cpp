@@ -96,6 +96,7 @@ void report_files(const Stay& stay, const std::optional<TakenFiles>& taken,
     if (!taken) {
         return;
     }
+    result.file_access = taken->access;
     for (const storage::ConversationChanges::Done& done : taken->changes) {
         result.files.push_back(
             {.name = done.file.path,
@@ -199,12 +200,14 @@ Task<Result<std::vector<ConversationView>>> KeptConversations::list_conversation
 }
 
 Task<Result<std::vector<FileView>>> KeptConversations::list_files(FileName where) {
+    BJ_CO_TRY_VOID(check(where));
     Result<std::vector<FileView>> views =
         co_await threads_.run([this, where = std::move(where)] { return store_.files(where); });
     co_return views;
 }
 
 Task<Result<FileView>> KeptConversations::find_file(FileName name, execution::Digest digest) {
+    BJ_CO_TRY_VOID(check(name));
     Result<FileView> view = co_await threads_.run(
         [this, digest, name = std::move(name)] { return store_.find(name, digest); });
     co_return view;
@@ -212,6 +215,7 @@ Task<Result<FileView>> KeptConversations::find_file(FileName name, execution::Di
 
 Task<Result<FilePart>> KeptConversations::read_file(FileName name, ByteRange range) {
     range.length = std::min(range.length, kMostRead);
+    BJ_CO_TRY_VOID(check(name));
     Result<FilePart> part = co_await threads_.run([this, range, name = std::move(name)] {
         return masked_.none() ? store_.read(name, range.offset, range.length)
                               : read_masked(name, range);
@@ -232,6 +236,7 @@ Result<FilePart> KeptConversations::read_masked(const FileName& name, ByteRange 
 }
 
 Task<Result<FileView>> KeptConversations::write_file(FileName name, std::string content) {
+    BJ_CO_TRY_VOID(check(name));
     Result<storage::ConversationStore::Written> written = co_await threads_.run(
         [this, name, content = std::move(content)] { return store_.write(name, content); });
     BJ_CO_TRY_VOID(written);
@@ -240,6 +245,7 @@ Task<Result<FileView>> KeptConversations::write_file(FileName name, std::string 
 }
 
 Task<Result<void>> KeptConversations::delete_file(FileName name) {
+    BJ_CO_TRY_VOID(check(name));
     Result<void> removed = co_await threads_.run([this, name] { return store_.remove(name); });
     if (removed) {
         tell({.file = std::move(name), .kind = FileChange::Kind::Deleted});
@@ -250,6 +256,7 @@ Task<Result<void>> KeptConversations::delete_file(FileName name) {
 Task<Result<void>> KeptConversations::delete_conversation(std::string principal,
                                                           std::string conversation_id) {
     const FileName of{.principal = principal, .conversation_id = conversation_id};
+    BJ_CO_TRY_VOID(check(of));
     Result<std::vector<FileView>> files = co_await list_files(of);
     Result<void> removed = co_await threads_.run(
         [this, of] { return store_.remove_conversation(of.principal, of.conversation_id); });
@@ -262,6 +269,7 @@ Task<Result<void>> KeptConversations::delete_conversation(std::string principal,
 }
 
 Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport import) {
+    BJ_CO_TRY_VOID(check(import.where));
     using Done = storage::ConversationChanges::Done;
     const FileName of{.principal = import.where.principal,
                       .conversation_id = import.where.conversation_id};
@@ -283,6 +291,10 @@ Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport im
         put.push_back({.file = std::move(one.file), .kind = one.kind});
     }
     co_return put;
+}
+
+Result<void> KeptConversations::check(const FileName& name) const {
+    return guard_.check ? guard_.check(name) : Result<void>{};
 }
 
 std::string KeptConversations::url_of(const FileName& name) const {
@@ -310,6 +322,7 @@ void KeptConversations::tell(const FileChange& change) {
 
 Task<Result<StayPtr>> KeptConversations::enter(FileName of, TimePoint deadline,
                                                CancellationPtr cancellation) {
+    BJ_CO_TRY_VOID(check(of));
     const Key key{of.principal, of.conversation_id};
     BJ_CO_TRY_VOID(storage::check_conversation_id(of.conversation_id));
     BJ_CO_TRY_VOID(co_await queue(key, deadline, cancellation));

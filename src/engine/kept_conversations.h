@@ -108,6 +108,13 @@ class KeptConversations final : public Conversations {
 
     // Tells which ones a session has; they are not cleaned up.
     void spare(std::function<std::vector<execution::FileName>()> busy) { busy_ = std::move(busy); }
+    // Conversations that nobody may use, nor clean up.
+    struct Guard {
+        // Asked before anything is done with the files of one; its error is the answer.
+        std::function<Result<void>(const execution::FileName&)> check{};
+        std::function<std::vector<execution::FileName>()> guarded{};
+    };
+    void guard_with(Guard guard) { guard_ = std::move(guard); }
     // Takes away what a crash has left, and then every now and then what the order says, until
     // stop_sweeping().
     Task<void> sweep(execution::CleanupOrder order);
@@ -131,6 +138,7 @@ class KeptConversations final : public Conversations {
     void tell(const execution::FileChange& change);
     [[nodiscard]] Result<execution::FilePart> read_masked(const execution::FileName& name,
                                                           ByteRange range) const;
+    [[nodiscard]] Result<void> check(const execution::FileName& name) const;
 
     asio::any_io_executor executor_;
     const storage::ConversationStore& store_;
@@ -143,6 +151,7 @@ class KeptConversations final : public Conversations {
     asio::steady_timer sweep_later_;
     bool sweeping_ = true;
     std::function<std::vector<execution::FileName>()> busy_;
+    Guard guard_;
 };
 
 }  // namespace belljar::engine

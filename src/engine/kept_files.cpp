@@ -2,8 +2,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -100,12 +102,14 @@ Task<Result<execution::StorageUsage>> KeptConversations::usage(std::string princ
 }
 
 Task<Result<execution::FilePage>> KeptConversations::page_files(execution::FileQuery query) {
+    BJ_CO_TRY_VOID(check(query.where));
     Result<execution::FilePage> page = co_await threads_.run(
         [this, query = std::move(query)] { return store_.page_files(query); });
     co_return page;
 }
 
 Task<Result<OpenFile>> KeptConversations::open_file(FileName name, execution::Digest digest) {
+    BJ_CO_TRY_VOID(check(name));
     Result<ConversationStore::Opened> opened = co_await threads_.run(
         [this, name = std::move(name), digest] { return store_.open_file(name, digest); });
     if (!opened) {
@@ -115,12 +119,14 @@ Task<Result<OpenFile>> KeptConversations::open_file(FileName name, execution::Di
 }
 
 Task<Result<storage::StagedFile>> KeptConversations::stage_file(FileName name) {
+    BJ_CO_TRY_VOID(check(name));
     Result<storage::StagedFile> staged =
         co_await threads_.run([this, name = std::move(name)] { return store_.stage(name); });
     co_return staged;
 }
 
 Task<Result<PutFile>> KeptConversations::put_file(FilePut put) {
+    BJ_CO_TRY_VOID(check(put.name));
     const FileName name = put.name;
     const auto held = std::make_shared<FilePut>(std::move(put));
     Result<ConversationStore::Written> written =
@@ -136,12 +142,14 @@ Task<Result<PutFile>> KeptConversations::put_file(FilePut put) {
 }
 
 Task<Result<void>> KeptConversations::make_directory(FileName name) {
+    BJ_CO_TRY_VOID(check(name));
     Result<void> made = co_await threads_.run(
         [this, name = std::move(name)] { return store_.make_directory(name); });
     co_return made;
 }
 
 Task<Result<FileView>> KeptConversations::move_file(execution::FileMove move) {
+    BJ_CO_TRY_VOID(check(move.from));
     FileName name = move.from;
     const std::string to = move.to;
     Result<std::vector<storage::ConversationChanges::Done>> done =
@@ -158,6 +166,7 @@ Task<Result<FileView>> KeptConversations::move_file(execution::FileMove move) {
 
 Task<Result<std::uint64_t>> KeptConversations::delete_tree(FileName name,
                                                            execution::FileCondition condition) {
+    BJ_CO_TRY_VOID(check(name));
     Result<std::vector<std::string>> gone =
         co_await threads_.run([this, name, condition = std::move(condition)] {
             return store_.remove_tree(name, condition);
@@ -173,6 +182,9 @@ Task<Result<std::uint64_t>> KeptConversations::delete_tree(FileName name,
 Task<Result<CleanupReport>> KeptConversations::cleanup(CleanupOrder order) {
     if (busy_) {
         order.busy = busy_();
+    }
+    if (guard_.guarded) {
+        std::ranges::move(guard_.guarded(), std::back_inserter(order.busy));
     }
     Result<CleanupReport> report = co_await threads_.run([this, order = std::move(order)] {
         const LowPriority meanwhile;

@@ -229,6 +229,18 @@ void KeptRuns::end_background(const std::string& principal, const std::string& e
     write(std::move(view), nullptr);
 }
 
+void KeptRuns::cancel_all_of(const std::string& principal) {
+    std::vector<CancellationPtr> wishes;
+    for (const auto& [id, live] : live_) {
+        if (live.view.principal == principal) {
+            wishes.push_back(live.cancellation);
+        }
+    }
+    for (const CancellationPtr& wish : wishes) {
+        wish->request();
+    }
+}
+
 void KeptRuns::close() {
     tasks_.close();
     std::vector<CancellationPtr> wishes;

@@ -61,6 +61,8 @@ class KeptRuns final : public Runs {
                                             std::string execution_id) override;
     Task<Result<execution::RunView>> start(execution::RunRequest request) override;
 
+    // Ends all that a principal has.
+    void cancel_all_of(const std::string& principal);
     // Ends those that nobody waits for.
     void close();
 

@@ -51,17 +51,30 @@ Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink
         .write_execute = manifest.write_execute == runner::WriteExecute::Denied
                              ? jar::WriteExecute::Denied
                              : jar::WriteExecute::Allowed,
-        .zygote = birth.zygote};
+        .zygote = birth.zygote,
+        .logs = birth.tools && birth.tools->needs_logs ? isolation::Logs::Shown
+                                                       : isolation::Logs::Hidden};
     if (manifest.has_launcher()) {
         launch.command = {.arguments = {"launcher"}};  // the request says what is executed
         launch.guest = jar::GuestKind::Launcher;
     }
     BJ_TRY(StreamPair courier, make_stream_pair());
+    Fd tools;
+    if (birth.tools && birth.tools->file.valid()) {
+        tools = Fd(::fcntl(birth.tools->file.get(), F_DUPFD_CLOEXEC, 0));
+        if (!tools.valid()) {
+            return fail(system_error("duplicate the tools"));
+        }
+    }
     BJ_TRY(const isolation::JarId id,
-           warden.launch(launch, std::move(guest_ends), birth.begin, std::move(courier.theirs)));
+           warden.launch(launch, std::move(guest_ends), birth.begin,
+                         {.courier = std::move(courier.theirs), .tools = std::move(tools)}));
     auto files = std::make_shared<FileChannel>(FileChannel{.socket = std::move(courier.ours)});
-    return LaunchedJar{
-        .id = id, .io = std::move(io), .begin = birth.begin, .files = std::move(files)};
+    return LaunchedJar{.id = id,
+                       .io = std::move(io),
+                       .begin = birth.begin,
+                       .files = std::move(files),
+                       .tools = std::move(birth.tools)};
 }
 
 }  // namespace belljar::engine

@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 
+#include "approved/pack.h"
 #include "base/result.h"
 #include "engine/file_transfer.h"
 #include "engine/guest_io.h"
@@ -18,13 +19,20 @@ struct LaunchedJar {
     GuestIo io;
     Begin begin = Begin::AtOnce;
     std::shared_ptr<FileChannel> files{};
+    approved::PackPtr tools{};  // that its guest can import; nullptr: none
 };
 
 // How a guest comes into being.
 struct Birth {
     Begin begin = Begin::AtOnce;
     std::uint32_t zygote = 0;  // who forks it; 0: its interpreter is started
+    approved::PackPtr tools{};
 };
+
+// Of its tools; empty: it has none.
+[[nodiscard]] inline std::string digest_of(const LaunchedJar& jar) {
+    return jar.tools ? jar.tools->digest : std::string();
+}
 
 // Orders a jar in which the language's bootstrap program, or the launcher, waits for its request.
 [[nodiscard]] Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor,

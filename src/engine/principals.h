@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/admission.h"
 #include "execution/principal_limits.h"
@@ -19,6 +20,10 @@ class Principals {
     [[nodiscard]] virtual Callers callers() = 0;
     // Those that it has of its own.
     [[nodiscard]] virtual execution::PrincipalLimits limits_of(const std::string& principal) = 0;
+    // Its roles that are no roles of the server's own.
+    [[nodiscard]] virtual std::vector<std::string> tool_sets_of(const std::string& /*principal*/) {
+        return {};
+    }
 };
 
 }  // namespace belljar::engine

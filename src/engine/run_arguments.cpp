@@ -255,6 +255,14 @@ Result<void> read_session(RunRequest& request, const json::value& value) {
     return {};
 }
 
+Result<void> read_network(RunRequest& request, const json::value& value) {
+    if (!value.is_bool() && !value.is_null()) {
+        return wrong_type("network", "true or false", value);
+    }
+    request.network = value.is_bool() && value.get_bool();
+    return {};
+}
+
 // Names that we made or that callers choose: short, and fit for a log and for a path.
 Result<void> read_name(std::string_view name, const json::value& value,
                        std::optional<std::string>& place) {
@@ -274,6 +282,20 @@ Result<void> read_name(std::string_view name, const json::value& value,
                                 name, kLongest));
     }
     place = std::move(text);
+    return {};
+}
+
+// Which profiles there are, policy knows.
+Result<void> read_profile(RunRequest& request, const json::value& value) {
+    constexpr std::size_t kLongest = 128;
+    if (value.is_null()) {
+        return {};
+    }
+    BJ_TRY(std::string name, c_text("profile", value));
+    if (name.empty() || name.size() > kLongest) {
+        return fail(ErrorCode::InvalidArgument, "\"profile\" must be the name of a profile");
+    }
+    request.profile = std::move(name);
     return {};
 }
 
@@ -325,7 +347,7 @@ struct Argument {
     Result<void> (*read)(RunRequest&, const json::value&);
 };
 
-constexpr std::array<Argument, 19> kArguments{{{"code", read_code},
+constexpr std::array<Argument, 21> kArguments{{{"code", read_code},
                                                {"language", read_language},
                                                {"timeout", read_timeout},
                                                {"memory_limit", read_memory},
@@ -343,6 +365,8 @@ constexpr std::array<Argument, 19> kArguments{{{"code", read_code},
                                                {"conversation_id", read_conversation},
                                                {"conversationId", read_conversation_by_other_name},
                                                {"output", read_output},
+                                               {"profile", read_profile},
+                                               {"network", read_network},
                                                {"debug", read_debug}}};
 
 // Arguments of the fixed set whose default is the only thing this installation offers. Asking for
@@ -353,10 +377,8 @@ struct FixedArgument {
     std::string_view refusal;
 };
 
-constexpr std::array<FixedArgument, 3> kFixedArguments{
-    {{"capture_output", "true", "output is always captured"},
-     {"profile", "\"standard\"", "\"standard\" is the only profile here"},
-     {"network", "false", "programs have no network here"}}};
+constexpr std::array<FixedArgument, 1> kFixedArguments{
+    {{"capture_output", "true", "output is always captured"}}};
 
 Result<void> check_fixed(const FixedArgument& fixed, const json::value& value) {
     if (value.is_null() || to_text(value) == fixed.only) {
@@ -382,7 +404,7 @@ Result<void> read_argument(RunRequest& request, std::string_view name, const jso
         fmt::format(
             "unknown argument \"{}\"; allowed are code, language, timeout, "
             "memory_limit, cpu, processes, max_output, stdin, args, env, files, allowed_imports, "
-            "session, session_id, conversation_id, use_container, output and debug",
+            "profile, session, session_id, conversation_id, use_container, output and debug",
             name.substr(0, 64)));
 }
 

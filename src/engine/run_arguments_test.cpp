@@ -294,15 +294,26 @@ TEST(RunArguments, FixedArgumentsAreAcceptedWithTheirDefault) {
 
 TEST(RunArguments, FixedArgumentsAreRefusedOtherwise) {
     const std::map<std::string, std::vector<std::string>> refused{
-        {"capture_output", {"false", "1"}},
-        {"profile", {"\"network\"", "1"}},
-        {"network", {"true", "\"false\""}}};
+        {"capture_output", {"false", "1"}}};
     for (const auto& [name, values] : refused) {
         for (const std::string& value : values) {
             const Error error = error_with("\"" + name + "\":" + value);
             EXPECT_EQ(error.code, ErrorCode::Unsupported) << name << value;
             EXPECT_NE(error.message.find("\"" + name + "\""), std::string::npos);
         }
+    }
+}
+
+TEST(RunArguments, WhatPolicyDecidesIsOnlyRead) {
+    EXPECT_EQ(request_with("\"profile\":\"basic\"").profile, "basic");
+    EXPECT_FALSE(request_with("\"profile\":null").profile);
+    EXPECT_TRUE(request_with("\"network\":true").network);
+    EXPECT_FALSE(request_with("\"network\":false").network);
+    for (const std::string& value : {"1", "\"\"", "[]"}) {
+        expect_invalid("\"profile\":" + value, "profile");
+    }
+    for (const std::string& value : {"1", "\"true\"", "[]"}) {
+        expect_invalid("\"network\":" + value, "network");
     }
 }
 

@@ -25,7 +25,7 @@ RunFeed::Subscription::~Subscription() {
 }
 
 Result<RunFeed::Subscription> RunFeed::subscribe(const std::string& principal, Output output,
-                                                 Listener listener) {
+                                                 Listener listener, Alerts alerts) {
     if (watchers_ >= bounds_.watchers) {
         return fail(ErrorCode::Overloaded, "as many watch runs here as may");
     }
@@ -34,8 +34,9 @@ Result<RunFeed::Subscription> RunFeed::subscribe(const std::string& principal, O
         return fail(ErrorCode::QuotaReached, "you watch your runs as often as you may");
     }
     ++watchers_;
-    return Subscription(*this, lane,
-                        lane.watchers.insert(lane.watchers.end(), {output, std::move(listener)}));
+    return Subscription(
+        *this, lane,
+        lane.watchers.insert(lane.watchers.end(), {output, alerts, std::move(listener)}));
 }
 
 RunFeed::Missed RunFeed::since(const std::string& principal, std::uint64_t number) const {
@@ -98,6 +99,23 @@ void RunFeed::Observation::finish(const Result<execution::RunResult>& result) {
         data["exit_code"] = *result->exit_code;
     }
     feed_.remember(lane_, "run_finished", to_text(data));
+}
+
+void RunFeed::alert(const std::optional<std::string>& principal, std::string data) {
+    const FeedEvent event{.name = "alert", .data = data};
+    for (auto& [name, lane] : lanes_) {
+        if (principal == name) {
+            continue;
+        }
+        for (const Watcher& watcher : lane.watchers) {
+            if (watcher.alerts == Alerts::All) {
+                watcher.listener(event);
+            }
+        }
+    }
+    if (const auto own = principal ? lanes_.find(*principal) : lanes_.end(); own != lanes_.end()) {
+        remember(own->second, "alert", std::move(data));
+    }
 }
 
 void RunFeed::remember(Lane& lane, std::string_view name, std::string data) {

@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,7 @@ namespace belljar::engine {
 // Something that happened to a run.
 struct FeedEvent {
     std::uint64_t number = 0;  // of its principal, from 1 on; 0: it is not remembered
-    std::string_view name{};   // run_started, run_output or run_finished
+    std::string_view name{};   // run_started, run_output, run_finished or alert
     std::string data{};        // JSON, one line
 };
 
@@ -31,6 +32,8 @@ struct FeedEvent {
 class RunFeed {
    public:
     enum class Output { Left, Shown };
+    // Whose alerts a watcher sees: its own principal's, or everybody's.
+    enum class Alerts { Own, All };
     using Listener = std::function<void(const FeedEvent&)>;
 
     struct Bounds {
@@ -46,6 +49,7 @@ class RunFeed {
    private:
     struct Watcher {
         Output output;
+        Alerts alerts;
         Listener listener;
     };
     // One principal. Their number is that of the operator's tokens.
@@ -83,8 +87,12 @@ class RunFeed {
     };
 
     // QuotaReached or Overloaded if there are as many as there may be.
-    Result<Subscription> subscribe(const std::string& principal, Output output, Listener listener);
+    Result<Subscription> subscribe(const std::string& principal, Output output, Listener listener,
+                                   Alerts alerts = Alerts::Own);
     [[nodiscard]] Missed since(const std::string& principal, std::uint64_t number) const;
+    // Something that was noticed about a principal, or, without one, about the server. `data` is
+    // JSON in one line. Who sees everybody's is told once, and not again after a while away.
+    void alert(const std::optional<std::string>& principal, std::string data);
     // Tells this feed's numbers from those of an earlier one.
     [[nodiscard]] const std::string& epoch() const { return epoch_; }
 

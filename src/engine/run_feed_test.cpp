@@ -108,5 +108,27 @@ TEST_F(RunFeedTest, WatchOfTheCallerIsToldToo) {
     EXPECT_EQ(text, "bytes");
 }
 
+TEST_F(RunFeedTest, TellsOfAlertsWhomTheyConcern) {
+    const auto own = feed.subscribe("ann", RunFeed::Output::Left, listener());
+    feed.alert("ben", R"({"a":1})");
+    feed.alert(std::nullopt, R"({"a":2})");
+    EXPECT_TRUE(heard.empty());
+    feed.alert("ann", R"({"a":3})");
+    ASSERT_EQ(names(), Names{"alert"});
+    EXPECT_EQ(heard[0].data, R"({"a":3})");
+    EXPECT_EQ(heard[0].number, 1U) << "it is remembered";
+    EXPECT_EQ(feed.since("ann", 0).events.size(), 1U);
+}
+
+TEST_F(RunFeedTest, TellsWhoOverseesOfEveryAlertOnce) {
+    const auto all = feed.subscribe("eve", RunFeed::Output::Left, listener(), RunFeed::Alerts::All);
+    feed.alert("ben", "{}");
+    feed.alert(std::nullopt, "{}");
+    feed.alert("eve", "{}");
+    EXPECT_EQ(names(), (Names{"alert", "alert", "alert"}));
+    EXPECT_EQ(heard[0].number, 0U);
+    EXPECT_EQ(heard[2].number, 1U);
+}
+
 }  // namespace
 }  // namespace belljar::engine

@@ -70,7 +70,7 @@ constexpr std::string_view kArguments = R"({
       "default": true,
       "description": "Changes nothing: output is always captured."
     },
-    "profile": {"type": "string", "enum": ["standard"]},
+    "profile": {"type": "string", "maxLength": 128},
     "network": {
       "type": "boolean",
       "default": false,
@@ -108,6 +108,10 @@ json::object run_arguments_schema() {
         schema, "allowed_imports",
         "Top-level modules that the program itself may import; others raise ImportError. A "
         "check on your own code, not the fence around it. If left out, any.");
+    describe_member(
+        schema, "profile",
+        "Rules to run under instead of your own: the same or narrower ones. basic allows modules "
+        "that work on values alone and reads the program first; get_sandbox_info lists them.");
     describe_member(
         schema, "session",
         "True keeps the interpreter: the result's session_id, given to later calls, lets them "

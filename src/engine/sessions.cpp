@@ -197,7 +197,7 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
     }
     BJ_CO_TRY_VOID(check_quota(request.principal));
     // Counted before the jar is made: who asks for many at once gets no more than others.
-    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan->limits));
+    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan));
     auto host = std::make_shared<Host>(executor_, std::move(jar));
     host->kind = manifest->session;
     host->memory = plan->limits.memory;
@@ -371,6 +371,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
                      .isolation = options_.isolation,
                      .profile = plan->profile,
                      .policy_version = plan->policy_version,
+                     .tools_digest = digest_of(host->jar),
                      .findings = plan->findings,
                      .trace = plan->request.trace,
                      .debug = plan->request.debug};
@@ -382,6 +383,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
         result.masked = io.masked();
         mask_result(masked, result);
     }
+    result.network_attempts = exit->network;
     if (stay) {
         co_await take_files(host, stay, &result);
     }

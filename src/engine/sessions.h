@@ -46,7 +46,7 @@ class Sessions {
 
     // Gives a jar whose guest waits for its first order.
     using Launcher =
-        std::function<Task<Result<LaunchedJar>>(runner::ManifestPtr, execution::Limits)>;
+        std::function<Task<Result<LaunchedJar>>(runner::ManifestPtr, const execution::RunPlan*)>;
 
     struct Options {
         Bounds bounds{};

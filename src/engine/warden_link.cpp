@@ -98,7 +98,7 @@ Task<void> WardenLink::listen() {
         if (error) {
             co_return;  // closed
         }
-        const Result<isolation::Packet> packet = jar::receive_packet(socket_);
+        Result<isolation::Packet> packet = jar::receive_packet(socket_);
         if (!packet && packet.error().sys_errno == EAGAIN) {
             continue;
         }
@@ -112,13 +112,13 @@ Task<void> WardenLink::listen() {
             lose();
             co_return;
         }
-        handle(*message);
+        handle(*message, std::move(packet->fds));
     }
 }
 
 Result<JarId> WardenLink::launch(const isolation::Launch& launch,
                                  std::array<Fd, isolation::kGuestFdCount> descriptors, Begin begin,
-                                 Fd courier) {
+                                 Belongings belongings) {
     if (!alive_) {
         return fail(warden_lost());
     }
@@ -127,8 +127,12 @@ Result<JarId> WardenLink::launch(const isolation::Launch& launch,
     message.waits = begin == Begin::WhenTold ? 1 : 0;
     std::vector<Fd> fds(std::make_move_iterator(descriptors.begin()),
                         std::make_move_iterator(descriptors.end()));
-    if (courier.valid()) {
-        fds.push_back(std::move(courier));
+    if (belongings.courier.valid()) {
+        fds.push_back(std::move(belongings.courier));
+    }
+    if (belongings.tools.valid()) {
+        message.has_tools = 1;
+        fds.push_back(std::move(belongings.tools));
     }
     BJ_TRY_VOID(post(isolation::encode_message(message), std::move(fds)));
     waiting_.emplace(jar, std::make_shared<Waiting>(executor_));
@@ -282,15 +286,35 @@ void WardenLink::await_room() {
                          });
 }
 
-void WardenLink::handle(const isolation::WardenMessage& message) {
+void WardenLink::on_denied(JarId jar, OnDenied handler) {
+    if (const auto found = waiting_.find(jar); found != waiting_.end()) {
+        found->second->on_denied = std::move(handler);
+    }
+}
+
+void WardenLink::handle_denied(const isolation::DeniedMessage& message) {
+    const auto found = waiting_.find(message.jar);
+    if (found == waiting_.end() || found->second->denied.size() >= jar::DenialTally::kKinds) {
+        return;
+    }
+    const std::shared_ptr<Waiting> waiting = found->second;  // who is told may end it
+    waiting->denied.push_back(to_denied_call(message.record));
+    if (waiting->on_denied) {
+        const execution::DeniedCall call = waiting->denied.back();
+        waiting->on_denied(call);
+    }
+}
+
+void WardenLink::handle(const isolation::WardenMessage& message, std::vector<Fd> fds) {
     if (const auto* started = std::get_if<isolation::StartedMessage>(&message)) {
         if (const auto found = waiting_.find(started->jar); found != waiting_.end()) {
             found->second->set_up = Clock::now() - found->second->ordered;
         }
     } else if (const auto* denied = std::get_if<isolation::DeniedMessage>(&message)) {
-        const auto found = waiting_.find(denied->jar);
-        if (found != waiting_.end() && found->second->denied.size() < jar::DenialTally::kKinds) {
-            found->second->denied.push_back(to_denied_call(denied->record));
+        handle_denied(*denied);
+    } else if (const auto* network = std::get_if<isolation::NetworkMessage>(&message)) {
+        if (const auto found = waiting_.find(network->jar); found != waiting_.end()) {
+            found->second->network = NetworkCounters(std::move(fds));
         }
     } else if (const auto* ended = std::get_if<isolation::EndedMessage>(&message)) {
         finish(ended->jar, to_raw_exit(*ended));
@@ -298,6 +322,7 @@ void WardenLink::handle(const isolation::WardenMessage& message) {
         if (const auto found = waiting_.find(seen->cell.jar); found != waiting_.end()) {
             found->second->cell = to_raw_exit(seen->cell);
             found->second->cell->denied = std::exchange(found->second->denied, {});
+            found->second->cell->network = found->second->network.read(found->second->cell->denied);
             found->second->done.cancel();
         }
     } else if (const auto* failed = std::get_if<isolation::FailedMessage>(&message)) {
@@ -326,8 +351,11 @@ void WardenLink::finish(JarId jar, Result<RawExit> outcome) {
     }
     found->second->outcome = std::move(outcome);
     if (*found->second->outcome) {
-        (*found->second->outcome)->denied = std::move(found->second->denied);
-        (*found->second->outcome)->set_up = found->second->set_up;
+        RawExit& exit = **found->second->outcome;
+        exit.denied = std::move(found->second->denied);
+        exit.set_up = found->second->set_up;
+        exit.network = found->second->network.read(exit.denied);
+        found->second->on_denied = nullptr;
     }
     found->second->done.cancel();
 }

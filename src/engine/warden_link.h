@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "engine/network_counters.h"
 #include "execution/raw_exit.h"
 #include "isolation/warden_messages.h"
 
@@ -39,11 +40,20 @@ class WardenLink {
     // Called once if the warden goes away by itself.
     void on_loss(std::function<void()> handler) { on_loss_ = std::move(handler); }
 
-    // Orders a jar. The descriptors go to the warden and are closed here; `courier` is init's end
-    // of the socket for files.
+    // What else a jar gets, as far as it is there.
+    struct Belongings {
+        Fd courier{};  // init's end of the socket for files
+        Fd tools{};    // a pack of them
+    };
+    // Orders a jar. The descriptors go to the warden and are closed here.
     Result<isolation::JarId> launch(const isolation::Launch& launch,
                                     std::array<Fd, isolation::kGuestFdCount> descriptors,
-                                    Begin begin = Begin::AtOnce, Fd courier = {});
+                                    Begin begin, Belongings belongings);
+    Result<isolation::JarId> launch(const isolation::Launch& order,
+                                    std::array<Fd, isolation::kGuestFdCount> descriptors,
+                                    Begin begin = Begin::AtOnce) {
+        return launch(order, std::move(descriptors), begin, Belongings{});
+    }
     // Begins the run of a jar that waits. Of the limits only time, memory and processor can still
     // be chosen.
     Result<void> start(isolation::JarId jar, const execution::Limits& limits,
@@ -60,6 +70,10 @@ class WardenLink {
     // What became of a jar that was launched; at the latest at `give_up`.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
     void kill(isolation::JarId jar, execution::KillReason reason);
+    // What to do when a guest of the jar tries something that is refused, for the first time of its
+    // kind. Ends with the jar.
+    using OnDenied = std::function<void(const execution::DeniedCall&)>;
+    void on_denied(isolation::JarId jar, OnDenied handler);
 
     // Orders an interpreter that forks guests; on_zygote() tells when it is ready, and of its end.
     Result<std::uint32_t> start_zygote(const isolation::Command& command, std::string_view program,
@@ -81,6 +95,8 @@ class WardenLink {
         TimePoint ordered = Clock::now();
         Duration set_up{};
         std::vector<execution::DeniedCall> denied;
+        OnDenied on_denied;
+        NetworkCounters network;
     };
 
     // On its way to the warden, who takes orders one by one.
@@ -94,7 +110,8 @@ class WardenLink {
     Result<void> post(std::vector<std::byte> data, std::vector<Fd> fds = {});
     Result<void> try_send(const Outgoing& message) const;
     void await_room();
-    void handle(const isolation::WardenMessage& message);
+    void handle(const isolation::WardenMessage& message, std::vector<Fd> fds);
+    void handle_denied(const isolation::DeniedMessage& message);
     void finish(isolation::JarId jar, Result<execution::RawExit> outcome);
     void lose();
     void fail_all(const Error& error);

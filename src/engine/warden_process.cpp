@@ -66,7 +66,7 @@ Result<isolation::ConfigureMessage> configuration_from(const WardenOptions& opti
     }
     configuration.root_is_image = S_ISREG(status.st_mode) ? 1 : 0;
     BJ_TRY(configuration.root, isolation::to_host_path(options.root));
-    BJ_TRY(configuration.tools, isolation::to_host_path(options.tools));
+    BJ_TRY(configuration.logs, isolation::to_host_path(options.logs));
     BJ_TRY(configuration.scratch, isolation::to_host_path(options.scratch));
     return configuration;
 }

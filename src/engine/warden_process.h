@@ -19,7 +19,7 @@ struct WardenOptions {
     std::string mode = "auto";  // or root, rootless, nested
     Bytes workspace{};          // the size of a jar's /workspace
     std::string root{};         // directory or erofs image; empty: the host's own
-    std::string tools{};        // directory shown at /tools; empty: none
+    std::string logs{};         // directory shown at /logs to jars that ask for it; empty: none
     std::string scratch{};      // directory for the disk space of jars
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RunPlan {
     std::string policy_version{};  // digest of the rules that were in force
     std::vector<Finding> findings{};
     PrivacyRules privacy{};
+    // Approved tools that it may use, by the names of their sets; nothing: all of them.
+    std::optional<std::vector<std::string>> tool_sets{};
 };
 
 }  // namespace belljar::execution

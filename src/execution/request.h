@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,16 @@
 #include "base/clock.h"
 
 namespace belljar::execution {
+
+// Whose text the code is: the caller's, or a program of ours that reads or calls something for it.
+// Ours is neither scanned nor kept from importing; its jar is the same.
+enum class Author { Caller, Belljar };
+
+// Modules that code may import by itself, with those inside of them. Shared by all plans of a
+// profile.
+struct ImportRules {
+    std::vector<std::string> modules{};
+};
 
 // How much of what a program shows is given to a model: the best form of each output, or all.
 enum class OutputForm { Compact, Full };
@@ -50,6 +61,10 @@ struct RunRequest {
     // "xml.etree.ElementTree"); nothing: whatever its profile allows.
     std::optional<std::vector<std::string>> allowed_imports{};
     std::optional<std::string> profile{};  // of policy; nothing: that of the caller
+    // What the profile allows besides the program's own files and approved tools; set by policy,
+    // nothing: every module.
+    std::shared_ptr<const ImportRules> profile_imports{};
+    Author author = Author::Caller;
     bool network = false;                  // asks for one
     // A person was shown what the scanner found, and has agreed: who, as far as that is known.
     std::optional<std::string> approved_by{};

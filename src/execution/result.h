@@ -166,6 +166,7 @@ struct RunResult {
     std::string policy_version{};
     std::string tools_digest{};       // of the approved tools that it could import
     std::vector<Finding> findings{};  // of the scanner, before it ran
+    std::vector<std::string> refused_imports{};  // modules, by the guest's own word
     MaskCounts masked{};              // of its output
     FileAccess file_access{};
     NetworkAttempts network_attempts{};

@@ -22,7 +22,7 @@ struct HostMessage {
     std::uint32_t tree_count;
     jar::HostPath init;     // belljar-init
     jar::HostPath root;     // where the system directories come from; empty: the host's own
-    jar::HostPath tools;    // shown at /tools; empty: nothing
+    jar::HostPath logs;     // shown at /logs to jars that ask for it; empty: nothing
     jar::HostPath scratch;  // directory for the disk space of jars
     std::array<jar::HostPath, kMostTrees> trees;  // cgroup directories
 };

@@ -254,6 +254,10 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
         case jar::JarEvent::Denied:
             news = DeniedMessage{.jar = id_, .record = report.denial};
             break;
+        case jar::JarEvent::UsesNetwork:
+            network_files_ = std::move(packet->fds);
+            news = NetworkMessage{.jar = id_};
+            break;
         case jar::JarEvent::NobodyLeft:
             if (settle_before_exit()) {
                 news = outcome_;

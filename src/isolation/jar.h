@@ -66,6 +66,8 @@ class Jar {
 
     // Reads one report and says what to tell the server, if anything.
     Result<std::optional<WardenMessage>> on_report();
+    // Those that belong to a NetworkMessage of on_report().
+    [[nodiscard]] std::vector<Fd> take_network_files() { return std::move(network_files_); }
     // The first reason counts: it is stored before the kill, and nothing the guest does changes it.
     void kill(KillReason reason);
     // Begins the run of a jar that waits, or the next cell of a session; another is left alone.
@@ -106,6 +108,7 @@ class Jar {
     std::optional<jar::GuestOrder> order_;  // until the zygote has it
     rusage guest_usage_{};
     Fd reports_;
+    std::vector<Fd> network_files_;
     Fd workspace_;
     Fd tmp_;
     std::uint64_t used_when_empty_ = 0;

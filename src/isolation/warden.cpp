@@ -305,11 +305,12 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
 Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step) {
     BJ_TRY_VOID(jar::command_of(message.command));
     const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
-    const bool has_courier = fds.size() == kGuestFdCount + 1;
-    if ((fds.size() != kGuestFdCount && !has_courier) || known ||
+    const std::size_t without_tools = fds.size() - std::min<std::size_t>(message.has_tools, 1);
+    const bool has_courier = without_tools == kGuestFdCount + 1;
+    if ((without_tools != kGuestFdCount && !has_courier) || known ||
         message.timeout_nanoseconds <= 0 || message.proc > jar::ProcView::Masked ||
-        message.waits > 1 || message.write_execute > jar::WriteExecute::Denied ||
-        !is_guest_of(message)) {
+        message.waits > 1 || message.has_tools > 1 || message.shows_logs > 1 ||
+        message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
@@ -320,6 +321,10 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     }
     JarResources resources{.host_user = next_free_user(), .zygote = message.zygote};
     jar::Spec spec{.message = plan_for(message, resources.host_user)};
+    if (message.has_tools == 1) {
+        spec.tools = std::move(fds.back());
+        fds.pop_back();
+    }
     if (has_courier) {
         spec.courier = std::move(fds.back());
         fds.pop_back();
@@ -363,7 +368,9 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     plan.tmp_bytes = message.tmp_bytes;
     plan.workspace_bytes = message.workspace_bytes;
     plan.root = host_.root;
-    plan.tools = host_.tools;
+    if (message.shows_logs == 1) {
+        plan.logs = host_.logs;
+    }
     plan.command = message.command;
     return plan;
 }
@@ -531,7 +538,12 @@ bool Warden::pass_on_report(Jar& jar) {
         return false;
     }
     if (*news) {
-        std::visit([this](const auto& message) { tell_server(message); }, **news);
+        const std::vector<Fd> files = jar.take_network_files();
+        std::vector<int> numbers;
+        for (const Fd& file : files) {
+            numbers.push_back(file.get());
+        }
+        std::visit([&](const auto& message) { tell_server(message, numbers); }, **news);
     }
     return true;
 }
@@ -635,11 +647,11 @@ uid_t Warden::next_free_user() {
 }
 
 template <typename Message>
-void Warden::tell_server(const Message& message) {
+void Warden::tell_server(const Message& message, std::span<const int> fds) {
     if (server_gone_) {
         return;
     }
-    if (!send_message(server_, message)) {
+    if (!send_message(server_, message, fds)) {
         kill_everything();
     }
 }

@@ -74,7 +74,7 @@ class Warden {
     void on_out_of_memory(JarId id);
     uid_t next_free_user();
     template <typename Message>
-    void tell_server(const Message& message);
+    void tell_server(const Message& message, std::span<const int> fds = {});
 
     Fd server_;
     HostMessage host_{};

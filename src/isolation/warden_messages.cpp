@@ -54,6 +54,7 @@ Result<LaunchMessage> make_launch(JarId jar, const Launch& launch) {
     message.write_execute = launch.write_execute;
     message.zygote = launch.zygote;
     message.guest = launch.zygote == 0 ? launch.guest : jar::GuestKind::Fork;
+    message.shows_logs = launch.logs == Logs::Shown ? 1 : 0;
     BJ_TRY(message.command, jar::to_text(launch.command));
     return message;
 }

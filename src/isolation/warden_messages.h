@@ -46,11 +46,12 @@ struct ConfigureMessage {
     std::uint32_t root_is_image;
     std::uint64_t workspace_bytes;
     jar::HostPath root;     // directory or erofs image of the system; empty: the host's own
-    jar::HostPath tools;    // directory shown at /tools; may be empty
+    jar::HostPath logs;     // directory shown at /logs to jars that ask for it; may be empty
     jar::HostPath scratch;  // directory for the disk space of jars
 };
 
-// With the guest's descriptors and, after them, the courier's socket if the jar has a courier.
+// With the guest's descriptors and, after them, the courier's socket if the jar has a courier, and
+// then what is shown at /tools, if there is any.
 struct LaunchMessage {
     static constexpr std::uint32_t kType = 2;
     JarId jar;
@@ -62,9 +63,11 @@ struct LaunchMessage {
     std::uint32_t processes;
     jar::ProcView proc;
     jar::WriteExecute write_execute;
-    std::uint32_t zygote;  // who forks the guest; 0: nobody
-    jar::GuestKind guest;  // Fork with a zygote; else Program or Launcher
-    std::uint32_t waits;   // 1: the run begins with a StartMessage, and its clock only then
+    std::uint32_t zygote;      // who forks the guest; 0: nobody
+    jar::GuestKind guest;      // Fork with a zygote; else Program or Launcher
+    std::uint32_t waits;       // 1: the run begins with a StartMessage, and its clock only then
+    std::uint32_t has_tools;   // 1: the last descriptor is a pack of tools
+    std::uint32_t shows_logs;  // 1: the directory of logs is shown at /logs
     jar::CommandText command;
 };
 
@@ -142,6 +145,13 @@ struct DeniedMessage {
     jar::DenialRecord record;
 };
 
+// The guest is about to open its first internet socket. With files in which the kernel counts what
+// is sent in the jar's network.
+struct NetworkMessage {
+    static constexpr std::uint32_t kType = 23;
+    JarId jar;
+};
+
 struct EndedMessage {
     static constexpr std::uint32_t kType = 19;
     JarId jar;
@@ -185,13 +195,15 @@ template <typename Message>
 using ServerMessage = std::variant<ConfigureMessage, LaunchMessage, KillMessage, StartMessage,
                                    ZygoteMessage, RetireMessage, LookMessage>;
 using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, DeniedMessage,
-                                   EndedMessage, ZygoteStateMessage, SeenMessage>;
+                                   EndedMessage, ZygoteStateMessage, SeenMessage, NetworkMessage>;
 
 // Exactly one known message of exactly its size, or an error.
 [[nodiscard]] Result<ServerMessage> decode_server_message(std::string_view data);
 [[nodiscard]] Result<WardenMessage> decode_warden_message(std::string_view data);
 
 // --- what a launch asks for
+
+enum class Logs { Hidden, Shown };
 
 struct Launch {
     Command command{};
@@ -200,6 +212,7 @@ struct Launch {
     jar::WriteExecute write_execute = jar::WriteExecute::Allowed;
     std::uint32_t zygote = 0;
     jar::GuestKind guest = jar::GuestKind::Program;  // without a zygote
+    Logs logs = Logs::Hidden;
 };
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);

@@ -36,7 +36,6 @@ jar::SpecMessage plan_for(const ZygoteMessage& message, const HostMessage& host)
     plan.tmp_bytes = kOwnFiles;
     plan.workspace_bytes = kOwnFiles;
     plan.root = host.root;
-    plan.tools = host.tools;
     plan.command = message.command;
     return plan;
 }

@@ -1,5 +1,6 @@
 #include "jar/call_rule.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
@@ -29,6 +30,7 @@ constexpr Answer kNoCoreLimit{.ruling = Ruling::Refuse, .error = EINVAL};
 constexpr Answer kAbsent{.ruling = Ruling::Absent, .error = ENOSYS};
 // Go asks for MPTCP first and takes this answer for a kernel without it.
 constexpr Answer kNoProtocol{.ruling = Ruling::Absent, .error = EPROTONOSUPPORT};
+constexpr Answer kNotOwner{.ruling = Ruling::Absent, .error = EPERM};
 constexpr Answer kNoOption{.ruling = Ruling::Absent, .error = EINVAL};
 
 // Names that the headers of Linux 6.1 lack, or that clash between headers.
@@ -81,7 +83,8 @@ constexpr Operand high(std::uint8_t argument) {
 }
 
 // socket(family, type, protocol) and socketpair. For the internet only TCP and UDP: every other
-// combination makes the kernel look for a module on the host. A raw socket is told as such.
+// combination makes the kernel look for a module on the host. A raw socket is told as such. The
+// first of them has init look at what the kernel counts in the jar's network.
 constexpr std::array kSocketChecks{
     check(low(0), Test::Equals, AF_UNIX, go(4), go(1)),
     check(low(0), Test::Equals, AF_INET, go(6), go(2)),
@@ -93,9 +96,9 @@ constexpr std::array kSocketChecks{
     // 6: AF_INET and AF_INET6
     check(low(1, kSocketType), Test::Equals, SOCK_STREAM, go(8), go(7)),
     check(low(1, kSocketType), Test::Equals, SOCK_DGRAM, go(9), give(kRefuse)),
-    check(low(2), Test::Equals, IPPROTO_TCP, give(kAllow), go(10)),
-    check(low(2), Test::Equals, IPPROTO_UDP, give(kAllow), go(10)),
-    check(low(2), Test::Equals, 0, give(kAllow), give(kNoProtocol)),
+    check(low(2), Test::Equals, IPPROTO_TCP, give(kObserve), go(10)),
+    check(low(2), Test::Equals, IPPROTO_UDP, give(kObserve), go(10)),
+    check(low(2), Test::Equals, 0, give(kObserve), give(kNoProtocol)),
     // 11: AF_NETLINK, for getifaddrs
     check(low(2), Test::Equals, NETLINK_ROUTE, give(kAllow), give(kNoNetlink)),
 };
@@ -129,6 +132,21 @@ constexpr std::array kIoctlChecks{
     check(low(1), Test::Equals, TIOCSTI, give(kRefuse), go(1)),
     check(low(1), Test::Equals, TIOCLINUX, give(kRefuse), go(2)),
     check(low(1), Test::Equals, TIOCSETD, give(kRefuse), give(kAllow)),
+};
+
+// What is opened with it is read without a trace. The kernel says the same to who does not own the
+// file, so callers go on without. openat2 has its flags behind a pointer.
+constexpr std::array kOpenChecks{
+    check(low(1), Test::AnyBit, O_NOATIME, give(kNotOwner), give(kAllow)),
+};
+
+constexpr std::array kOpenatChecks{
+    check(low(2), Test::AnyBit, O_NOATIME, give(kNotOwner), give(kAllow)),
+};
+
+constexpr std::array kFcntlChecks{
+    check(low(1), Test::Equals, F_SETFL, go(1), give(kAllow)),
+    check(low(2), Test::AnyBit, O_NOATIME, give(kNotOwner), give(kAllow)),
 };
 
 constexpr std::uint32_t kFutexCommand = static_cast<std::uint32_t>(FUTEX_CMD_MASK);
@@ -270,6 +288,12 @@ Rule rule_for(Treatment treatment, Reach reach) {
             return by(kNamespacesChecks);
         case Treatment::Ioctl:
             return by(kIoctlChecks);
+        case Treatment::Open:
+            return by(kOpenChecks);
+        case Treatment::Openat:
+            return by(kOpenatChecks);
+        case Treatment::Fcntl:
+            return by(kFcntlChecks);
         case Treatment::Futex:
             return by(kFutexChecks);
         case Treatment::Prctl:

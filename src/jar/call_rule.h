@@ -69,6 +69,9 @@ enum class Treatment : std::uint8_t {
     SetSockOpt,   // not TCP_ULP
     Namespaces,   // clone and unshare: no new namespace
     Ioctl,        // no command that types into or rebuilds a terminal
+    Open,         // not O_NOATIME
+    Openat,       // the same
+    Fcntl,        // the same
     Futex,        // no priority inheritance
     Prctl,        // an allowlist of options
     Personality,  // an allowlist of values

@@ -19,6 +19,7 @@
 #include "jar/spec.h"
 #include "jar/step_runner.h"
 #include "jar/surroundings.h"
+#include "jar/tool_tree.h"
 
 namespace belljar::jar {
 namespace {
@@ -85,6 +86,7 @@ Places build_tree(const StepRunner& steps, const Spec& spec) {
     const Fd root = steps.value(Step::MakeRoot, make_root);
     steps.run(Step::MountSystem, mount_system, root, spec);
     steps.run(Step::MountTools, mount_tools, root, spec);
+    steps.run(Step::MountLogs, mount_logs, root, spec);
     steps.run(Step::MountProc, mount_proc, root, spec);
     steps.run(Step::MountDev, mount_dev, root, spec);
     places.tmp = steps.value(Step::MountTmp, mount_tmp, root, spec);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,7 +50,8 @@ Courier::Known Courier::known_of(const struct stat& status) {
             .inode = directory ? 0 : status.st_ino,
             .size = directory ? 0 : status.st_size,
             .modified = directory ? 0 : nanoseconds(status.st_mtim),
-            .changed = directory ? 0 : nanoseconds(status.st_ctim)};
+            .changed = directory ? 0 : nanoseconds(status.st_ctim),
+            .read = directory ? 0 : nanoseconds(status.st_atim)};
 }
 
 // --- into the workspace
@@ -204,6 +206,8 @@ class Courier::Walk {
     }
 
     [[nodiscard]] std::int64_t left() const { return left_; }
+    // Whether every file was looked at.
+    [[nodiscard]] bool whole() const { return visited_ <= kMostVisited && kept_ <= kMostKept; }
 
    private:
     Result<void> visit(const Fd& parent, const std::string& name, const std::string& path) {
@@ -251,23 +255,57 @@ class Courier::Walk {
     }
 
     Result<void> visit_file(const Fd& parent, const std::string& name, const std::string& path) {
-        const Result<Fd> file = open(parent, name, O_RDONLY);
+        const Result<Fd> file = open(parent, name, O_RDONLY | O_NOATIME);
         struct stat status{};
         if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
             return leave(path, LeftReason::Unreadable);
+        }
+        const Known now = known_of(status);
+        const auto found = courier_.known_.find(path);
+        const bool known = found != courier_.known_.end();
+        if (known && may_have_read(found->second, now)) {
+            BJ_TRY_VOID(writer_.entry({.kind = PackKind::Read, .path = path}));
         }
         const auto size = static_cast<std::uint64_t>(status.st_size);
         if (size > budget_) {
             return leave(path, LeftReason::TooLarge);
         }
         budget_ -= size;
-        const Known now = known_of(status);
-        const auto found = courier_.known_.find(path);
-        if (found != courier_.known_.end() && found->second == now) {
-            return {};
+        const bool same = known && is_same_file(found->second, now);
+        if (!same) {
+            BJ_TRY_VOID(send_file(*file, path, status));
         }
-        courier_.known_[path] = now;
-        return send_file(*file, path, status);
+        if (!same || found->second.read != now.read) {
+            courier_.known_[path] = forget_reading(*file, now);
+        }
+        return {};
+    }
+
+    static bool is_same_file(const Known& before, const Known& now) {
+        Known expected = before;
+        expected.read = now.read;
+        return expected == now;
+    }
+
+    // Who sets times back or changes the mode could have hidden it: the kernel's own clock tells.
+    static bool may_have_read(const Known& before, const Known& now) {
+        const bool same = before.inode == now.inode;
+        const bool written = before.size != now.size || before.modified != now.modified;
+        return same && (before.read != now.read || (before.changed != now.changed && !written));
+    }
+
+    // So that the next reading is seen, too. What was changed meanwhile is sent the next time.
+    static Known forget_reading(const Fd& file, const Known& sent) {
+        const std::int64_t time = std::max<std::int64_t>(sent.modified, 0);
+        const timespec early{.tv_sec = time / kNanoseconds, .tv_nsec = time % kNanoseconds};
+        const std::array<timespec, 2> times{early, timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
+        struct stat status{};
+        if (::futimens(file.get(), times.data()) != 0 || ::fstat(file.get(), &status) != 0) {
+            return sent;
+        }
+        const Known now = known_of(status);
+        const bool changed = now.size != sent.size || now.modified != sent.modified;
+        return changed ? sent : now;
     }
 
     Result<void> send_file(const Fd& file, const std::string& path, const struct stat& status) {
@@ -326,12 +364,21 @@ Result<void> Courier::send_gone(PackWriter& writer) {
     return {};
 }
 
+bool Courier::notes_reads() const {
+    struct statvfs status{};
+    constexpr unsigned long kSilent = ST_NOATIME | ST_RDONLY;
+    return ::fstatvfs(workspace_.get(), &status) == 0 && (status.f_flag & kSilent) == 0;
+}
+
 Result<void> Courier::send_changes(Guests guests) {
     PackWriter writer(socket_, TimePoint::max());
     ::fchmod(workspace_.get(), 0700);  // its owner may have locked itself out
     BJ_TRY_VOID(send_gone(writer));
     Walk walk(*this, writer, guests);
     BJ_TRY_VOID(walk.visit_directory(workspace_, ""));
+    if (walk.whole() && notes_reads()) {
+        BJ_TRY_VOID(writer.entry({.kind = PackKind::ReadsSeen}));
+    }
     BJ_TRY_VOID(writer.entry({.kind = PackKind::End, .number = walk.left()}));
     return writer.flush();
 }

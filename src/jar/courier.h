@@ -45,12 +45,15 @@ class Courier {
         off_t size = 0;
         std::int64_t modified = 0;
         std::int64_t changed = 0;  // by the kernel's own clock, which no program sets
+        std::int64_t read = 0;     // always earlier than any reading of it would be
 
         bool operator==(const Known&) const = default;
     };
     static Known known_of(const struct stat& status);
 
     Result<void> send_gone(PackWriter& writer);
+    // Whether the kernel notes here when files are read.
+    [[nodiscard]] bool notes_reads() const;
 
     Fd socket_;
     Fd workspace_;

@@ -25,6 +25,8 @@ struct Sent {
     std::vector<std::string> gone{};
     std::map<std::string, LeftReason> left{};
     std::int64_t left_count = 0;
+    std::vector<std::string> read{};
+    bool reads_seen = false;
 };
 
 class Arrivals final : public PackSink {
@@ -44,6 +46,12 @@ class Arrivals final : public PackSink {
                 break;
             case PackKind::Left:
                 sent.left[entry.path] = entry.reason;
+                break;
+            case PackKind::Read:
+                sent.read.push_back(entry.path);
+                break;
+            case PackKind::ReadsSeen:
+                sent.reads_seen = true;
                 break;
             case PackKind::End:
                 sent.left_count = entry.number;
@@ -281,6 +289,64 @@ TEST_F(CourierTest, SendsWhatItIsAskedFor) {
 TEST_F(CourierTest, EndsWhenTheServerIsGone) {
     server.reset();
     EXPECT_FALSE(courier->on_readable());
+}
+
+// --- what was read
+
+using Paths = std::vector<std::string>;
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(CourierTest, TellsWhatWasReadAndNothingElse) {
+    EXPECT_EQ(give({{"a", "1"}, {"b", "2"}, {"c", "3"}}), 0);
+    EXPECT_EQ(content_of(place / "b"), "2");
+    std::ofstream(place / "c") << "new";
+    std::ofstream(place / "d") << "made";
+    EXPECT_EQ(content_of(place / "d"), "made");
+    const Sent sent = take();
+    EXPECT_TRUE(sent.reads_seen);
+    EXPECT_EQ(sent.read, Paths{"b"}) << "what is new was never the server's";
+    EXPECT_EQ(sent.files, (Content{{"c", "new"}, {"d", "made"}}));
+}
+
+TEST_F(CourierTest, SeesEachReadingAnewWhereAJarGoesOn) {
+    EXPECT_EQ(give({{"a", "1"}, {"b", "2"}}), 0);
+    EXPECT_EQ(content_of(place / "a"), "1");
+    EXPECT_EQ(take(Courier::Guests::MayRun).read, Paths{"a"});
+    EXPECT_EQ(take(Courier::Guests::MayRun).read, Paths{}) << "sending is no reading";
+    EXPECT_EQ(content_of(place / "a"), "1");
+    std::ofstream(place / "b") << "new";
+    const Sent second = take(Courier::Guests::MayRun);
+    EXPECT_EQ(second.read, Paths{"a"});
+    EXPECT_EQ(second.files, (Content{{"b", "new"}}));
+    EXPECT_EQ(content_of(place / "b"), "new");
+    const Sent third = take();
+    EXPECT_EQ(third.read, Paths{"b"});
+    EXPECT_TRUE(third.files.empty());
+}
+
+TEST_F(CourierTest, WhoSetsTimesBackMayHaveRead) {
+    EXPECT_EQ(give({{"a", "1"}, {"b", "2"}}), 0);
+    struct stat before{};
+    ASSERT_EQ(::stat((place / "a").c_str(), &before), 0);
+    EXPECT_EQ(content_of(place / "a"), "1");
+    const std::array<timespec, 2> times{before.st_atim, before.st_mtim};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (place / "a").c_str(), times.data(), 0), 0);
+    EXPECT_EQ(take().read, Paths{"a"});
+}
+
+TEST_F(CourierTest, AFileIsTheSameByAnyName) {
+    EXPECT_EQ(give({{"a", "1"}, {"b", "2"}}), 0);
+    std::filesystem::create_hard_link(place / "a", place / "other");
+    EXPECT_EQ(content_of(place / "other"), "1");
+    std::filesystem::rename(place / "b", place / "moved");
+    const Sent sent = take();
+    EXPECT_EQ(sent.read, Paths{"a"});
+    EXPECT_EQ(sent.gone, Paths{"b"});
+    EXPECT_EQ(sent.files, (Content{{"moved", "2"}, {"other", "1"}, {"a", "1"}}));
 }
 
 }  // namespace

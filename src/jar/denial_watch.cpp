@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "jar/syscall_table.h"
 
@@ -82,6 +83,10 @@ Result<void> DenialWatch::on_readable(const Tell& tell) {
                         .address = {}};
     if (treatment == Treatment::Connect) {
         record.address = connect_address(request);
+    }
+    // Before the call goes on, so that whoever watches knows of it before anything is sent.
+    if (goes_on && treatment == Treatment::Socket && on_internet_) {
+        std::exchange(on_internet_, nullptr)();
     }
     BJ_TRY_VOID(answer(request, goes_on
                                     ? Reply{.error = 0, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}

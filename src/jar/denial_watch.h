@@ -28,6 +28,9 @@ class DenialWatch {
     // To be polled for POLLIN. POLLHUP says that nobody is left under the filter.
     [[nodiscard]] const Fd& listener() const { return listener_; }
 
+    // What to do when an internet socket is about to be opened for the first time.
+    void on_internet(std::function<void()> handler) { on_internet_ = std::move(handler); }
+
     // After POLLIN: answers one call, without blocking, and tells `tell` if it is the first of its
     // kind. That the caller died meanwhile is no error.
     Result<void> on_readable(const Tell& tell);
@@ -57,6 +60,7 @@ class DenialWatch {
     std::vector<std::byte> request_;
     std::vector<std::byte> response_;
     DenialTally tally_;
+    std::function<void()> on_internet_;
 };
 
 }  // namespace belljar::jar

@@ -108,6 +108,24 @@ TEST(DenialWatch, LetsConnectGoOnAndTellsWhereTo) {
     EXPECT_EQ(address_of(1).sin_addr.s_addr, inet("192.0.2.1", 80).sin_addr.s_addr);
 }
 
+TEST(DenialWatch, SaysOnceThatTheInternetIsSoughtBeforeTheSocketIsThere) {
+    FilteredChild child(kOptions, [] {
+        const Fd local(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        for (const int family : {AF_INET, AF_INET6, AF_INET}) {
+            const Fd socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+            if (!local.valid() || !socket.valid()) {
+                return 1;
+            }
+        }
+        return 0;
+    });
+    DenialWatch watch = child.watch();
+    int said = 0;
+    watch.on_internet([&] { ++said; });
+    EXPECT_EQ(child.serve(watch, [](const DenialRecord&) { FAIL() << "it is no denial"; }), 0);
+    EXPECT_EQ(said, 1);
+}
+
 TEST(DenialWatch, AFloodStaysBounded) {
     constexpr int kCalls = 100'000;
     FilteredChild child(kOptions, [] {

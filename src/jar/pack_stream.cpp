@@ -21,7 +21,8 @@ std::unexpected<Error> malformed(std::string_view what) {
 }
 
 bool has_path(PackKind kind) {
-    return kind == PackKind::Directory || kind == PackKind::File || kind == PackKind::Gone;
+    return kind == PackKind::Directory || kind == PackKind::File || kind == PackKind::Gone ||
+           kind == PackKind::Read;
 }
 
 Result<void> await(const Fd& socket, short events, TimePoint deadline) {
@@ -85,7 +86,7 @@ Result<void> PackParser::feed(std::string_view bytes) {
 
 Result<void> PackParser::check_header() const {
     const PackKind kind = header_.kind;
-    if (kind < PackKind::Directory || kind > PackKind::Take || header_.executable > 1 ||
+    if (kind < PackKind::Directory || kind > kLastPackKind || header_.executable > 1 ||
         header_.reason > kLastLeftReason) {
         return malformed("an unknown record");
     }

@@ -18,11 +18,14 @@ enum class PackKind : std::uint32_t {
     File,           // path; Data and FileEnd follow
     Data,           // bytes
     FileEnd,
-    Gone,  // path: what was there is not any more; what was in a directory comes before it
-    Left,  // words: something that is not kept, with a reason
-    End,   // of the stream
-    Take,  // an order: send what has changed
+    Gone,       // path: what was there is not any more; what was in a directory comes before it
+    Left,       // words: something that is not kept, with a reason
+    End,        // of the stream
+    Take,       // an order: send what has changed
+    Read,       // path: a file of the server's that was read, or may have been
+    ReadsSeen,  // no file was read that is not told of as read, changed or gone
 };
+inline constexpr PackKind kLastPackKind = PackKind::ReadsSeen;
 
 // Why something in a workspace is not kept.
 enum class LeftReason : std::uint32_t {

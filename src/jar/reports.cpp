@@ -14,7 +14,7 @@ Result<JarReport> decode_report(std::string_view data) {
         return fail(ErrorCode::InvalidArgument, "a jar's report of the wrong size");
     }
     std::memcpy(&report, data.data(), sizeof(report));
-    if (report.event > JarEvent::NobodyLeft) {
+    if (report.event > kLastJarEvent) {
         return fail(ErrorCode::InvalidArgument, "a jar's report of an unknown kind");
     }
     return report;

@@ -18,9 +18,11 @@ enum class JarEvent : std::uint32_t {
     GuestStarts,  // set-up is done, the guest is about to be forked
     StepFailed,   // the jar ends itself
     GuestExited,
-    Denied,      // the kernel refused a call of the guest, for the first time of its kind
-    NobodyLeft,  // under the guest's filter: it has ended, or is about to
+    Denied,       // the kernel refused a call of the guest, for the first time of its kind
+    NobodyLeft,   // under the guest's filter: it has ended, or is about to
+    UsesNetwork,  // its first internet socket; carries the kernel's counters of the jar's network
 };
+inline constexpr JarEvent kLastJarEvent = JarEvent::UsesNetwork;
 
 struct JarReport {
     JarEvent event;

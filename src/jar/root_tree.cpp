@@ -223,10 +223,14 @@ Result<void> mount_system(const Fd& root, const Spec& spec) {
     return {};
 }
 
-Result<void> mount_tools(const Fd& root, const Spec& spec) {
-    const std::string tools = spec.message.tools.data();
-    return tools.empty() ? make_directory(root, "tools", 0755)
-                         : show_directory(root, "tools", tools);
+Result<void> mount_logs(const Fd& root, const Spec& spec) {
+    const std::string logs = spec.message.logs.data();
+    if (logs.empty()) {
+        return {};
+    }
+    // Whoever writes logs may take the directory away; a jar without it is as tight as one with it.
+    return ::access(logs.c_str(), F_OK) == 0 ? show_directory(root, "logs", logs)
+                                             : make_directory(root, "logs", 0755);
 }
 
 Result<void> mount_proc(const Fd& root, const Spec& spec) {

@@ -20,7 +20,9 @@ namespace belljar::jar {
 // set-user-id and devices. Each is an overlay of the jar's own, so that locks and watches on its
 // files reach no other jar.
 [[nodiscard]] Result<void> mount_system(const Fd& root, const Spec& spec);
-[[nodiscard]] Result<void> mount_tools(const Fd& root, const Spec& spec);
+// The directory of logs, if the spec names one: as the system's, so that no lock on a log file
+// reaches its writer.
+[[nodiscard]] Result<void> mount_logs(const Fd& root, const Spec& spec);
 // A fresh /proc that shows only the jar's own processes, and of those only what the guest may
 // touch.
 [[nodiscard]] Result<void> mount_proc(const Fd& root, const Spec& spec);

@@ -76,17 +76,18 @@ struct SpecMessage {
     std::uint32_t outer_user;         // of the guest, in the user namespace around the jar's
     std::uint32_t cgroup_files;       // how many `tasks` files come along
     std::uint32_t has_courier;        // 1: the courier's socket comes along
+    std::uint32_t has_tools;          // 1: the pack of what is shown at /tools comes along
     std::uint32_t processes;
     std::uint64_t memory_bytes;
     std::uint64_t tmp_bytes;
     std::uint64_t workspace_bytes;
-    HostPath root;   // where the system directories come from; empty: the host's own
-    HostPath tools;  // shown at /tools; empty: nothing
+    HostPath root;  // where the system directories come from; empty: the host's own
+    HostPath logs;  // shown at /logs; empty: nothing
     CommandText command;
 };
 
 // The same as init uses it. Packet order: guest descriptors, the workspace, the devices, the
-// courier's socket, `tasks` files.
+// courier's socket, the pack of tools, `tasks` files.
 struct Spec {
     SpecMessage message{};
     Command command{};
@@ -94,6 +95,7 @@ struct Spec {
     Fd workspace{};                  // not with WorkspaceKind::Memory
     Fd devices{};                    // of /dev, not attached yet; Mode::Root only
     Fd courier{};                    // to the server, for files; init's alone
+    Fd tools{};                      // a pack, read from its beginning (tool_tree.h)
     std::vector<Fd> cgroup_files{};  // version 1: "0" is written into each
 };
 

@@ -46,7 +46,7 @@ class SpecTest : public testing::Test {
         spec.message.tmp_bytes = 64U << 20U;
         spec.message.workspace_bytes = 1U << 30U;
         std::strcpy(spec.message.root.data(), "/srv/root");
-        std::strcpy(spec.message.tools.data(), "/srv/tools");
+        std::strcpy(spec.message.logs.data(), "/srv/logs");
         spec.message.command = to_text({.arguments = {"/usr/bin/python3", "-I", ""},
                                         .environment = {"HOME=/workspace"}})
                                    .value();
@@ -157,6 +157,20 @@ TEST_F(SpecTest, AMissingWorkspaceIsRefused) {
     expect_refused();
 }
 
+TEST_F(SpecTest, AMissingPackOfToolsIsRefused) {
+    spec.message.has_tools = 1;
+    send_raw(kFds);
+    expect_refused();
+}
+
+TEST_F(SpecTest, APackOfToolsComesAlong) {
+    spec.tools = make_sealed_file("tools", "x").value();
+    ASSERT_TRUE(send_spec(sockets.first, spec));
+    const Result<Spec> received = receive_spec(sockets.second);
+    ASSERT_TRUE(received);
+    EXPECT_EQ(inode_of(received->tools), inode_of(spec.tools));
+}
+
 TEST_F(SpecTest, MissingCgroupFilesAreRefused) {
     for (const std::uint32_t announced : {1U, 2U, UINT32_MAX}) {
         spec.message.cgroup_files = announced;
@@ -166,7 +180,7 @@ TEST_F(SpecTest, MissingCgroupFilesAreRefused) {
 }
 
 TEST_F(SpecTest, APathWithoutEndIsRefused) {
-    for (HostPath SpecMessage::* path : {&SpecMessage::root, &SpecMessage::tools}) {
+    for (HostPath SpecMessage::* path : {&SpecMessage::root, &SpecMessage::logs}) {
         SpecMessage message = spec.message;
         (message.*path).fill('x');
         send_raw(std::as_bytes(std::span(&message, 1)), kFds);

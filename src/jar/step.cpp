@@ -21,6 +21,7 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "make the root",
     "mount the system directories",
     "mount /tools",
+    "mount /logs",
     "mount /proc",
     "mount /dev",
     "mount /tmp",

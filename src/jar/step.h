@@ -22,6 +22,7 @@ enum class Step : std::uint32_t {
     MakeRoot,
     MountSystem,
     MountTools,
+    MountLogs,
     MountProc,
     MountDev,
     MountTmp,

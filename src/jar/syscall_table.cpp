@@ -18,13 +18,13 @@ namespace {
 // - splice, tee and vmsplice have carried writes into the page cache of read-only files.
 // - Calls of NUMA, asynchronous I/O and the newer futexes only add kernel surface: callers fall
 // back.
-// - sched_setattr has its policy behind a pointer, clone3 its flags.
+// - sched_setattr has its policy behind a pointer, clone3 and openat2 their flags.
 // - uretprobe and uprobe are entered by code that the host's own tracing puts into a process; for
 //   anybody else they end in SIGILL.
 constexpr auto kSyscalls = std::to_array<SyscallEntry>({
     {0, "read", Treatment::Allow},
     {1, "write", Treatment::Allow},
-    {2, "open", Treatment::Allow},
+    {2, "open", Treatment::Open},
     {3, "close", Treatment::Allow},
     {4, "stat", Treatment::Allow},
     {5, "fstat", Treatment::Allow},
@@ -94,7 +94,7 @@ constexpr auto kSyscalls = std::to_array<SyscallEntry>({
     {69, "msgsnd", Treatment::IpcObject},
     {70, "msgrcv", Treatment::IpcObject},
     {71, "msgctl", Treatment::IpcObject},
-    {72, "fcntl", Treatment::Allow},
+    {72, "fcntl", Treatment::Fcntl},
     {73, "flock", Treatment::Allow},
     {74, "fsync", Treatment::Allow},
     {75, "fdatasync", Treatment::Allow},
@@ -279,7 +279,7 @@ constexpr auto kSyscalls = std::to_array<SyscallEntry>({
     {254, "inotify_add_watch", Treatment::Allow},
     {255, "inotify_rm_watch", Treatment::Allow},
     {256, "migrate_pages", Treatment::Absent},
-    {257, "openat", Treatment::Allow},
+    {257, "openat", Treatment::Openat},
     {258, "mkdirat", Treatment::Allow},
     {259, "mknodat", Treatment::Mknodat},
     {260, "fchownat", Treatment::Allow},
@@ -372,7 +372,7 @@ constexpr auto kSyscalls = std::to_array<SyscallEntry>({
     {434, "pidfd_open", Treatment::Allow},
     {435, "clone3", Treatment::Absent},
     {436, "close_range", Treatment::Allow},
-    {437, "openat2", Treatment::Allow},
+    {437, "openat2", Treatment::Absent},
     {438, "pidfd_getfd", Treatment::Refuse},
     {439, "faccessat2", Treatment::Allow},
     {440, "process_madvise", Treatment::Refuse},

@@ -44,7 +44,7 @@ bool is_usable(const ConfigureMessage& message) {
     const auto ends = [](const jar::HostPath& path) { return path.back() == '\0'; };
     // The highest number is none: to the kernel it means "leave it as it is".
     const std::uint64_t beyond = std::uint64_t{message.first_user_id} + message.user_id_count;
-    return ends(message.root) && ends(message.tools) && ends(message.scratch) &&
+    return ends(message.root) && ends(message.logs) && ends(message.scratch) &&
            message.first_user_id >= kLowestUser && message.user_id_count > 1 &&
            beyond <= UINT32_MAX;
 }
@@ -179,7 +179,7 @@ class Preparation {
         if (configuration_.root_is_image != 0) {
             BJ_TRY(message.root, isolation::to_host_path(kImagePlace));
         }
-        message.tools = configuration_.tools;
+        message.logs = configuration_.logs;
         message.scratch = configuration_.scratch;
         for (const std::string& path : cgroups_.paths()) {
             if (message.tree_count == isolation::kMostTrees) {

@@ -52,7 +52,7 @@ const ConfigureMessage kConfiguration{.first_user_id = 1'700'000'000,
                                       .root_is_image = 0,
                                       .workspace_bytes = 16 << 20,
                                       .root = {},
-                                      .tools = {},
+                                      .logs = {},
                                       .scratch = isolation::to_host_path("/var/tmp").value()};
 
 ConfigureMessage with_users(std::uint32_t first, std::uint32_t count) {
@@ -388,7 +388,7 @@ TEST_F(KeeperTest, DoesNotStartWithUserIdsThatWrapAround) {
 
 TEST_F(KeeperTest, DoesNotStartWithPathsThatHaveNoEnd) {
     for (jar::HostPath ConfigureMessage::* path :
-         {&ConfigureMessage::root, &ConfigureMessage::tools, &ConfigureMessage::scratch}) {
+         {&ConfigureMessage::root, &ConfigureMessage::logs, &ConfigureMessage::scratch}) {
         ConfigureMessage configuration = kConfiguration;
         (configuration.*path).fill('/');
         start();

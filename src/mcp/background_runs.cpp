@@ -150,6 +150,9 @@ Result<ToolOutcome> BackgroundRuns::start(ToolRequest request) {
         .id = random_hex(kIdBytes), .principal = principal, .form = wanted.output_form});
     wanted.principal = principal;
     mark(wanted, request.asker.trace);
+    wanted.tool = request.name;
+    wanted.client = request.asker.origin.client;
+    wanted.address = request.asker.origin.address;
     runs_.emplace(run->id, run);
     if (!running_.spawn("background run", carry_out(run, std::move(wanted)))) {
         remove(run);

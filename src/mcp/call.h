@@ -5,6 +5,7 @@
 #include <string>
 
 #include "access/rights.h"
+#include "access/run_origin.h"
 #include "access/trace_context.h"
 #include "mcp/json_rpc.h"
 #include "mcp/notice_wishes.h"
@@ -19,6 +20,7 @@ struct Call {
     Revision revision = kModernRevision;
     std::string principal{};  // who calls; empty: the one without a name
     access::Rights rights = access::Rights::all();
+    access::Origin origin{};
     std::optional<access::TraceContext> trace{};  // of the HTTP request that brought it
     Notify notify{};  // before the answer; empty: the client takes nothing but that
     ConnectionMemory* memory = nullptr;  // outlives the call; nullptr: nothing is remembered

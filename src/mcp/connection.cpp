@@ -115,6 +115,7 @@ Task<std::optional<std::string>> Connection::handle_request(Message request) {
               .revision = *revision,
               .principal = caller_.principal,
               .rights = caller_.rights,
+              .origin = caller_.origin,
               .notify = notify_for(cancellation),
               .memory = &memory_};
     if (era_of(*revision) == Era::Legacy && notify_) {

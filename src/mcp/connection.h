@@ -21,6 +21,7 @@ class Connection {
     struct Caller {
         std::string principal{};
         access::Rights rights = access::Rights::all();
+        access::Origin origin{};
     };
 
     Connection(Dispatcher& dispatcher, Changes& changes) : Connection(dispatcher, changes, {}) {}

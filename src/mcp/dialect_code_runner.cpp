@@ -153,7 +153,7 @@ execution::RunRequest read_request(const ToolCall& call) {
                                   .language = text_of(call.arguments, "language"),
                                   .language_given = true,
                                   .conversation_id = text_of(call.arguments, "conversationId")};
-    mark(request, call.trace);
+    mark(request, call);
     if (is_given(call.arguments, "environment")) {
         for (const auto& [name, value] : call.arguments.at("environment").get_object()) {
             request.environment[std::string(name)] = std::string(value.get_string());

@@ -235,6 +235,13 @@ Script script_for(const Route& route, ToolCall call) {
             .conversation_id = std::move(conversation)};
 }
 
+bool is_module_name(std::string_view name) {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return !name.empty() && name.size() <= 100 &&
+           name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
 ToolOutcome refuse(std::string_view tool, std::string message) {
     return {
         .text = "Error: " + message,
@@ -310,6 +317,26 @@ Task<Result<ToolOutcome>> call_module(ToolContext context, ToolCall call,
     }
     BJ_CO_TRY(const ScriptEnd ended, std::move(end));
     co_return answer(route.tool, ended);
+}
+
+Task<Result<ToolOutcome>> call_other_module(ToolContext context, ToolCall call,
+                                            engine::CancellationPtr cancellation) {
+    const std::string missing = fmt::format("Tool '{}' not found", call.name);
+    if (!is_module_name(call.name)) {
+        co_return fail(ErrorCode::NotFound, missing);
+    }
+    Script script{.program = "python/call_tool.py",
+                  .input = json::object{{"module", call.name},
+                                        {"function", nullptr},
+                                        {"arguments", std::move(call.arguments)}},
+                  .principal = std::move(call.principal)};
+    BJ_CO_TRY(const ScriptEnd end,
+              co_await run_script(context.executor, std::move(script), std::move(cancellation)));
+    ToolOutcome outcome = answer(call.name, end);
+    if (outcome.failed && outcome.text.starts_with("Error: " + missing)) {
+        co_return fail(ErrorCode::NotFound, missing);
+    }
+    co_return outcome;
 }
 
 }  // namespace belljar::mcp

@@ -19,4 +19,9 @@ namespace belljar::mcp {
 Task<Result<ToolOutcome>> call_module(ToolContext context, ToolCall call,
                                       engine::CancellationPtr cancellation);
 
+// A module of the operator's own, which no tool of ours is for: its function of the same name, or
+// main, or its first. NotFound if there is no such module for this caller.
+Task<Result<ToolOutcome>> call_other_module(ToolContext context, ToolCall call,
+                                            engine::CancellationPtr cancellation);
+
 }  // namespace belljar::mcp

@@ -97,7 +97,7 @@ Task<Result<ToolOutcome>> execute_python(ToolContext context, ToolCall call,
     execution::RunRequest request{.principal = std::move(call.principal),
                                   .code = text_of(call.arguments, "code"),
                                   .timeout = std::chrono::seconds(seconds)};
-    mark(request, call.trace);
+    mark(request, call);
     BJ_CO_TRY(const execution::RunResult result,
               co_await context.executor->execute(std::move(request), std::move(cancellation)));
     json::object answer{{"stdout", first_characters(make_valid_utf8(result.stdout_stream.text))},

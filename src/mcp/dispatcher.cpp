@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mcp/quote.h"
+#include "mcp/rounds.h"
 #include "mcp/shipped_resources.h"
 
 namespace belljar::mcp {
@@ -124,6 +125,10 @@ Task<RpcResult<std::string>> Dispatcher::initialize(Call call, CancellationPtr /
     const json::value* declared = call.message.params.if_contains("capabilities");
     if (call.memory != nullptr && declared != nullptr && declared->is_object()) {
         call.memory->capabilities = declared->get_object();
+    }
+    const json::value* info = call.message.params.if_contains("clientInfo");
+    if (call.memory != nullptr && info != nullptr && info->is_object()) {
+        call.memory->client = client_name(info->get_object());
     }
     const Handshake handshake{.revision = negotiate(version->get_string()), .offers = offers()};
     co_return to_text(encode(handshake, call.revision, identity_));

@@ -17,6 +17,7 @@ inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLev
 struct ConnectionMemory {
     std::optional<Severity> log_level{};    // as logging/setLevel has said
     json::object capabilities{};            // as initialize has said
+    std::string client{};                   // its name and version, as well
     std::set<std::string> subscriptions{};  // to resources, as resources/subscribe has said
 };
 

@@ -16,6 +16,7 @@ struct Batch {
     json::array elements{};
     std::string principal{};  // who sent it
     access::Rights rights = access::Rights::all();
+    access::Origin origin{};
     std::optional<std::string> session_id{};  // as its header says
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "access/rights.h"
+#include "access/run_origin.h"
 #include "access/trace_context.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
@@ -23,7 +24,8 @@ struct Asker {
     std::string principal{};
     access::Rights rights = access::Rights::all();
     std::optional<access::TraceContext> trace{};  // of a client that keeps one
-    json::object capabilities{};                  // of the client, as it declared them
+    access::Origin origin{};
+    json::object capabilities{};  // of the client, as it declared them
     NoticeWishes wishes{};
     Notify notify{};  // empty: nothing can be told before the answer
     // Ends the connection that the answer was to go to; the client comes back for it. Empty: it

@@ -86,6 +86,33 @@ std::optional<access::TraceContext> trace_of(const Call& call) {
     return call.trace;
 }
 
+std::string client_name(const json::object& info) {
+    constexpr std::size_t kLongest = 256;
+    std::string text;
+    for (const std::string_view part : {"name", "version"}) {
+        const json::value* value = info.if_contains(part);
+        if (value != nullptr && value->is_string()) {
+            text += (text.empty() ? "" : " ") + std::string(value->get_string());
+        }
+    }
+    return text.substr(0, kLongest);
+}
+
+// What a client says of itself goes before what the library says that it sends with.
+access::Origin origin_of(const Call& call) {
+    access::Origin origin = call.origin;
+    std::string name = call.memory != nullptr ? call.memory->client : "";
+    const json::object* meta = object_at(call.message.params, "_meta");
+    const json::object* info = meta != nullptr ? object_at(*meta, kClientInfoKey) : nullptr;
+    if (era_of(call.revision) == Era::Modern && info != nullptr) {
+        name = client_name(*info);
+    }
+    if (!name.empty()) {
+        origin.client = std::move(name);
+    }
+    return origin;
+}
+
 RpcResult<Asker> Rounds::asker_of(const Call& call) {
     RpcResult<NoticeWishes> wishes = read_wishes(call.message.params, call.revision, call.memory);
     if (!wishes) {
@@ -94,6 +121,7 @@ RpcResult<Asker> Rounds::asker_of(const Call& call) {
     Asker asker{.principal = call.principal,
                 .rights = call.rights,
                 .trace = trace_of(call),
+                .origin = origin_of(call),
                 .capabilities = capabilities_of(call),
                 .wishes = std::move(*wishes),
                 .notify = call.notify,

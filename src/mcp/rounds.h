@@ -19,6 +19,9 @@ namespace belljar::mcp {
 [[nodiscard]] std::optional<json::object> missing_capability(const json::object& capabilities,
                                                              const json::object& request);
 
+// "name version" out of a clientInfo.
+[[nodiscard]] std::string client_name(const json::object& info);
+
 // The capabilities that a request declares, or that its connection remembers.
 [[nodiscard]] json::object capabilities_of(const Call& call);
 

@@ -16,6 +16,8 @@ Task<Result<ScriptEnd>> run_script(engine::Executor* executor, Script script,
     BJ_CO_TRY(request.code, runner::embedded_guest_program(script.program));
     request.principal = std::move(script.principal);
     request.protocol = execution::Protocol::Mcp;
+    request.tool = script.program;
+    request.author = execution::Author::Belljar;
     request.language = std::move(script.language);
     request.language_given = true;
     request.stdin_text = to_text(script.input);

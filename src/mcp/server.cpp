@@ -1,9 +1,12 @@
 #include "mcp/server.h"
 
+#include <algorithm>
+
 #include "access/challenge.h"
 #include "access/event_stream.h"
 #include "access/gate.h"
 #include "mcp/batch.h"
+#include "mcp/dialect_log_execute.h"
 #include "mcp/fixture_provider.h"
 
 namespace belljar::mcp {
@@ -13,6 +16,7 @@ using access::HttpRequest;
 using access::HttpResponse;
 using engine::CancellationPtr;
 
+constexpr std::string_view kEndpoint = "/mcp";  // the other paths are those of older gateways
 constexpr std::string_view kSessionHeader = "Mcp-Session-Id";
 
 HttpResponse accepted() { return {.status = 202, .content_type = ""}; }
@@ -62,6 +66,18 @@ std::string version_asked_for(const Call& call) {
     const json::value* version = call.message.params.if_contains("protocolVersion");
     const json::string* text = version != nullptr ? version->if_string() : nullptr;
     return text != nullptr ? std::string(*text) : "";
+}
+
+bool speaks_of_logs(const std::vector<Dialect>& dialects) {
+    return std::ranges::find(dialects, Dialect::LogAnalysis) != dialects.end();
+}
+
+// Clients of older gateways know two of our tools with other answers.
+void rename_tool(Message& message) {
+    json::value* name = message.params.if_contains("name");
+    if (message.method == "tools/call" && name != nullptr && name->is_string()) {
+        *name = name_for_logs(name->get_string());
+    }
 }
 
 // The id of a request, or what stands for that of another message.
@@ -132,6 +148,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     if (Batch* batch = std::get_if<Batch>(&*post)) {
         batch->principal = request.principal;
         batch->rights = request.rights;
+        batch->origin = access::origin_of(request);
         batch->session_id = request.header(kSessionHeader);
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
@@ -139,7 +156,11 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
     Call call = std::move(std::get<Call>(*post));
     call.principal = request.principal;
     call.trace = request.trace;
+    call.origin = access::origin_of(request);
     call.rights = request.rights;
+    if (request.path != kEndpoint && speaks_of_logs(options_.dialects)) {
+        rename_tool(call.message);
+    }
     const bool legacy = era_of(call.revision) == Era::Legacy;
     if (legacy && call.message.kind == Message::Kind::Request &&
         call.message.method == "initialize") {
@@ -292,6 +313,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
     const Call pattern{.revision = Revision::V2025_03_26,
                        .principal = std::move(batch.principal),
                        .rights = batch.rights,
+                       .origin = std::move(batch.origin),
                        .memory = session != nullptr ? &session->memory() : nullptr};
     std::vector<std::string> answers;
     for (json::value& element : batch.elements) {

@@ -48,13 +48,15 @@ Task<HttpResponse> SseConnections::open(HttpRequest request, engine::Cancellatio
         co_return make_refusal(503, "too many clients listen already; try again later");
     }
     const std::string id = random_hex(16);
-    const auto open = std::make_shared<Open>(
-        Open{.principal = request.principal,
-             .connection = std::make_unique<Connection>(
-                 dispatcher_, changes_,
-                 Connection::Caller{.principal = request.principal, .rights = request.rights}),
-             .stream = request.stream,
-             .hung_up = cancellation});
+    const auto open =
+        std::make_shared<Open>(Open{.principal = request.principal,
+                                    .connection = std::make_unique<Connection>(
+                                        dispatcher_, changes_,
+                                        Connection::Caller{.principal = request.principal,
+                                                           .rights = request.rights,
+                                                           .origin = access::origin_of(request)}),
+                                    .stream = request.stream,
+                                    .hung_up = cancellation});
     open->connection->on_notification([stream = open->stream](std::string message) {
         return stream->offer(message_event(std::move(message)));
     });

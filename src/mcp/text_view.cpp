@@ -229,6 +229,12 @@ std::string text_view(const RunResult& result, OutputForm form) {
     add_truncation(lines, "stderr", result.stderr_stream);
     add_whole_output(lines, result.full_output);
     add_report_notes(lines, result);
+    for (const execution::Finding& finding : result.findings) {
+        if (finding.action >= execution::ScanAction::Warn) {
+            lines.add(fmt::format("[policy warns] line {}: {} ({}).", finding.line, finding.text,
+                                  finding.rule));
+        }
+    }
     for (const execution::CappedLimit& limit : result.capped) {
         lines.add(fmt::format("[capped] {}: {} asked, {} given.", limit.argument, limit.asked,
                               limit.given));

@@ -31,7 +31,9 @@ struct ToolCall {
     std::string name{};
     json::object arguments{};
     std::string principal{};                      // who calls
+    std::optional<std::string> approved_by{};     // a person has agreed to the program
     std::optional<access::TraceContext> trace{};  // and in which trace
+    access::Origin origin{};
     NoticeWishes wishes{};
     Notify notify{};  // empty: nothing can be told before the end
 };
@@ -40,6 +42,14 @@ struct ToolCall {
 inline void mark(execution::RunRequest& run, const std::optional<access::TraceContext>& trace) {
     run.protocol = execution::Protocol::Mcp;
     access::set_trace(run, trace);
+}
+
+// The same with the tool, and where the call comes from.
+inline void mark(execution::RunRequest& run, const ToolCall& call) {
+    mark(run, call.trace);
+    run.tool = call.name;
+    run.client = call.origin.client;
+    run.address = call.origin.address;
 }
 
 // What tools work with; outlives every call.

@@ -1,16 +1,18 @@
 #include "mcp/tool_door.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "access/challenge.h"
 #include "access/gate.h"
 #include "base/utf8.h"
-#include "engine/run_arguments.h"
 #include "execution/error_wire.h"
+#include "mcp/dialect_log_analysis.h"
+#include "mcp/dialect_log_execute.h"
 #include "mcp/pretty_json.h"
-#include "mcp/text_view.h"
 #include "mcp/tool_arguments.h"
 
 namespace belljar::mcp {
@@ -18,11 +20,6 @@ namespace {
 
 using access::HttpRequest;
 using access::HttpResponse;
-using execution::RunResult;
-using execution::Status;
-
-constexpr std::size_t kLongestOutput = 100'000;  // characters
-constexpr std::uint64_t kUsualSeconds = 30;
 
 HttpResponse fault(unsigned status, std::string message) {
     return {.status = status,
@@ -44,49 +41,6 @@ Result<json::object> read_object(const std::string& body) {
         return fail(ErrorCode::InvalidArgument, "Invalid JSON: the body must be an object");
     }
     return std::move(value->get_object());
-}
-
-// Everything that the program wrote, one stream after the other.
-std::string written(const RunResult& result) {
-    std::string text = make_valid_utf8(result.stdout_stream.text);
-    const std::string errors = make_valid_utf8(result.stderr_stream.text);
-    text += text.empty() || errors.empty() || text.ends_with('\n') ? "" : "\n";
-    return text + errors;
-}
-
-std::string failure(const RunResult& result, std::uint64_t seconds) {
-    if (result.status == Status::Timeout) {
-        return fmt::format("Code execution timed out after {} seconds", seconds);
-    }
-    if (!result.error) {
-        return status_line(result);
-    }
-    const execution::GuestError& error = *result.error;
-    if (error.type == "SyntaxError" && error.line) {
-        // The interpreter says it once more, with the name of our file.
-        const std::string message = error.message.substr(0, error.message.rfind(" (main.py"));
-        return fmt::format("Syntax error at line {}: {}", *error.line, message);
-    }
-    if (error.type == "ImportError" || error.type == "ModuleNotFoundError") {
-        return "Import error: " + error.message;
-    }
-    return fmt::format("{}: {}", error.type, error.message);
-}
-
-json::object view_of(const RunResult& result, std::uint64_t seconds) {
-    std::string output = written(result);
-    const bool cut = output.size() > kLongestOutput;
-    if (cut) {
-        output = fmt::format("{}\n... [OUTPUT TRUNCATED - exceeded {} chars]",
-                             utf8_beginning(output, kLongestOutput), kLongestOutput);
-    }
-    json::object view{{"success", result.success()}, {"output", std::move(output)}};
-    view["error"] = nullptr;
-    if (!result.success()) {
-        view["error"] = make_valid_utf8(failure(result, seconds));
-    }
-    view["truncated"] = cut;
-    return view;
 }
 
 // A tool of this dialect says itself what its output is; of others it is what they show.
@@ -131,9 +85,6 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
         co_return fault(400, "\"tool\" must be a name, and \"arguments\" an object");
     }
     std::string tool(name->get_string());
-    if (!Toolbox::need_of(tool)) {
-        co_return fault(404, fmt::format("Tool '{}' not found", tool));
-    }
     if (const access::Rights needed = Toolbox::rights_of(tool);
         !access::allows(request.rights, needed)) {
         co_return access::insufficient_scope(request, needed);
@@ -144,40 +95,37 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
                                    {"user", utf8_beginning(text_of(*wanted, "user"), 256)}});
     json::object given =
         arguments != nullptr && arguments->is_object() ? arguments->get_object() : json::object{};
+    ToolCall call{.name = tool,
+                  .arguments = std::move(given),
+                  .principal = std::move(request.principal),
+                  .trace = std::move(request.trace),
+                  .origin = access::origin_of(request)};
     if (tool == "execute_code") {
-        HttpResponse response = co_await execute_code(
-            std::move(given), std::move(request.principal), std::move(cancellation));
+        HttpResponse response = co_await execute_code(std::move(call), std::move(cancellation));
         co_return response;
     }
-    RpcResult<ToolOutcome> outcome = co_await toolbox_.call(
-        {.name = tool, .arguments = std::move(given), .principal = std::move(request.principal)},
-        std::move(cancellation));
+    if (!Toolbox::need_of(tool)) {
+        const Result<ToolOutcome> other = co_await call_other_module(
+            {.executor = &executor_}, std::move(call), std::move(cancellation));
+        co_return other ? view_of(tool, *other)
+                        : fault(execution::http_status(other.error().code),
+                                execution::client_message(other.error()));
+    }
+    RpcResult<ToolOutcome> outcome =
+        co_await toolbox_.call(std::move(call), std::move(cancellation));
     co_return outcome ? view_of(tool, *outcome) : fault(500, outcome.error().message);
 }
 
 // In the words of this dialect, which are not those of our own tool of that name.
-Task<HttpResponse> ToolDoor::execute_code(json::object arguments, std::string principal,
-                                          engine::CancellationPtr cancellation) {
-    if (text_of(arguments, "code").empty()) {
-        co_return accept("execute_code", pretty(json::object{{"success", false},
-                                                             {"output", ""},
-                                                             {"error", "No code provided"},
-                                                             {"truncated", false}}));
+Task<HttpResponse> ToolDoor::execute_code(ToolCall call, engine::CancellationPtr cancellation) {
+    const Result<ToolOutcome> outcome = co_await execute_for_logs(
+        {.executor = &executor_}, std::move(call), std::move(cancellation));
+    if (!outcome) {
+        const ErrorCode code = outcome.error().code;
+        co_return fault(code == ErrorCode::InvalidArgument ? 400 : execution::http_status(code),
+                        execution::client_message(outcome.error()));
     }
-    const std::uint64_t seconds = number_of(arguments, "timeout", kUsualSeconds);
-    Result<execution::RunRequest> run = engine::parse_run_arguments(arguments);
-    if (!run) {
-        co_return fault(400, run.error().message);
-    }
-    run->principal = std::move(principal);
-    run->timeout = run->timeout.value_or(std::chrono::seconds(kUsualSeconds));
-    const Result<RunResult> result =
-        co_await executor_.execute(std::move(*run), std::move(cancellation));
-    if (!result) {
-        co_return fault(execution::http_status(result.error().code),
-                        execution::client_message(result.error()));
-    }
-    co_return accept("execute_code", pretty(view_of(*result, seconds)));
+    co_return accept("execute_code", outcome->text);
 }
 
 // Whatever media type is said: the lines in that service's document name none.
@@ -194,7 +142,8 @@ Task<HttpResponse> ToolDoor::install_package(HttpRequest request,
     RpcResult<ToolOutcome> outcome =
         co_await toolbox_.call({.name = "pip_install",
                                 .arguments = std::move(*wanted),
-                                .principal = std::move(request.principal)},
+                                .principal = std::move(request.principal),
+                                .origin = access::origin_of(request)},
                                std::move(cancellation));
     if (!outcome) {
         co_return access::make_refusal(500, outcome.error().message);

@@ -28,8 +28,7 @@ class ToolDoor {
                                                engine::CancellationPtr cancellation);
 
    private:
-    Task<access::HttpResponse> execute_code(json::object arguments, std::string principal,
-                                            engine::CancellationPtr cancellation);
+    Task<access::HttpResponse> execute_code(ToolCall call, engine::CancellationPtr cancellation);
 
     engine::Executor& executor_;
     Toolbox toolbox_;

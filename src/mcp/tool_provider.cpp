@@ -1,5 +1,6 @@
 #include "mcp/tool_provider.h"
 
+#include "mcp/approval.h"
 #include "mcp/shipped_resources.h"
 
 namespace belljar::mcp {
@@ -36,10 +37,23 @@ access::Rights ToolProvider::tool_needs(std::string_view name) const {
 
 Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,
                                                             engine::CancellationPtr cancellation) {
+    std::optional<std::string> approved_by;
+    if (request.name == "execute_code") {
+        Result<Round<Cleared>> cleared = co_await seek_approval(&executor_, &request);
+        if (!cleared) {
+            co_return ToolOutcome{.text = cleared.error().message, .failed = true};
+        }
+        if (InputNeeded* needed = std::get_if<InputNeeded>(&*cleared)) {
+            co_return std::move(*needed);
+        }
+        approved_by = std::get<Cleared>(std::move(*cleared)).approved_by;
+    }
     ToolCall call{.name = std::move(request.name),
                   .arguments = std::move(request.arguments),
                   .principal = std::move(request.asker.principal),
+                  .approved_by = std::move(approved_by),
                   .trace = std::move(request.asker.trace),
+                  .origin = std::move(request.asker.origin),
                   .wishes = std::move(request.asker.wishes),
                   .notify = std::move(request.asker.notify)};
     RpcResult<ToolOutcome> outcome =

@@ -5,6 +5,7 @@
 
 #include "mcp/dialect_code_runner.h"
 #include "mcp/dialect_log_analysis.h"
+#include "mcp/dialect_log_execute.h"
 #include "mcp/dialect_sandbox_service.h"
 #include "mcp/tools_execute.h"
 #include "mcp/tools_files.h"
@@ -41,6 +42,10 @@ constexpr std::array kTools = std::to_array<Tool>({
     {"list_runners", CodeRunner, Inspect, BySchema, define_list_runners, list_runners},
     {"upload_file", CodeRunner, FilesWrite, BySchema, define_upload_file, upload_file},
 
+    {"log_analysis.execute_code", LogAnalysis, Run, ByTool, define_execute_for_logs,
+     execute_for_logs},
+    {"log_analysis.search_tools", LogAnalysis, Run, BySchema, define_search_for_logs,
+     search_for_logs},
     {"log_store", LogAnalysis, Run, BySchema, define_log_store, call_module},
     {"privacy", LogAnalysis, Run, BySchema, define_privacy, call_module},
     {"workspace", LogAnalysis, Run, BySchema, define_workspace, call_module},

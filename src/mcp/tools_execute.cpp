@@ -143,7 +143,8 @@ Task<Result<ToolOutcome>> execute_code(ToolContext context, ToolCall call,
                                        engine::CancellationPtr cancellation) {
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     request.principal = std::move(call.principal);
-    mark(request, call.trace);
+    mark(request, call);
+    request.approved_by = std::move(call.approved_by);
     const execution::OutputForm form = request.output_form;
     const auto io = co_await asio::this_coro::executor;
     const std::shared_ptr<RunNotices> notices = make_notices(io, call);
@@ -165,7 +166,7 @@ Task<Result<ToolOutcome>> execute_batch(ToolContext context, ToolCall call,
     BJ_CO_TRY(engine::Batch batch, engine::parse_batch_arguments(call.arguments));
     for (Result<execution::RunRequest>& run : batch.runs) {
         if (run) {
-            mark(*run, call.trace);
+            mark(*run, call);
         }
     }
     const auto io = co_await asio::this_coro::executor;

@@ -12,7 +12,6 @@
 #include "mcp/tool_arguments.h"
 #include "mcp/tool_schemas.h"
 #include "outcome/result_json.h"
-#include "policy/import_profiles.h"
 
 namespace belljar::mcp {
 namespace {
@@ -55,7 +54,7 @@ constexpr std::string_view kInfoOutput = R"({
     "success": {"type": "boolean"},
     "security_profiles": {
       "type": "object",
-      "description": "Choices of modules, for validate_code; programs run under standard.",
+      "description": "Choices of modules; programs run under default_profile or a narrower one.",
       "additionalProperties": {
         "type": "object",
         "properties": {
@@ -65,6 +64,7 @@ constexpr std::string_view kInfoOutput = R"({
         "required": ["enabled", "modules"]
       }
     },
+    "default_profile": {"type": "string", "description": "Of programs that ask for none."},
     "resource_limits": {
       "type": "object",
       "properties": {
@@ -81,7 +81,8 @@ constexpr std::string_view kInfoOutput = R"({
     }
   },
   "required": ["version", "languages", "limits", "isolation", "protocol_versions",
-               "network", "success", "security_profiles", "resource_limits", "container_mode"]
+               "network", "success", "security_profiles", "default_profile", "resource_limits",
+               "container_mode"]
 })";
 
 constexpr std::string_view kPipInput = R"({
@@ -133,12 +134,12 @@ json::array language_list(const engine::SandboxInfo& info) {
     return languages;
 }
 
-json::object profile_list() {
+json::object profile_list(const engine::SandboxInfo& info) {
     json::object profiles;
-    for (const policy::ImportProfile& profile : policy::import_profiles()) {
-        if (profile.reach == policy::ImportProfile::Reach::Listed) {
+    for (const engine::SandboxInfo::Profile& profile : info.profiles) {
+        if (profile.controls_imports) {
             profiles[profile.name] = {
-                {"enabled", profile.name != "network"},
+                {"enabled", profile.enabled},
                 {"modules", json::array(profile.modules.begin(), profile.modules.end())}};
         }
     }
@@ -161,7 +162,8 @@ json::object describe_sandbox(const engine::SandboxInfo& info) {
     description["protocol_versions"] = std::move(versions);
     description["network"] = "none";
     description["success"] = true;
-    description["security_profiles"] = profile_list();
+    description["security_profiles"] = profile_list(info);
+    description["default_profile"] = info.default_profile;
     description["resource_limits"] = {{"timeout", to_seconds(info.default_limits.timeout)},
                                       {"max_output_size", info.default_limits.output.count},
                                       {"memory_limit", format_bytes(info.default_limits.memory)}};

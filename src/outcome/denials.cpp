@@ -201,6 +201,14 @@ std::optional<Denial> explain_error(const GuestError& error) {
     }
 }
 
+Denial refuse_import(const std::string& module) {
+    return {.what = fmt::format("tried to import '{}'", clean(module)),
+            .rule = "policy.import",
+            .hint = "Use the modules that allowed_imports and the profile allow; get_sandbox_info "
+                    "lists those of each profile.",
+            .source = DenialSource::Guest};
+}
+
 Denial explain_bad_call() {
     return {
         .what = "was ended by SIGSYS, the signal for a system call that no program may make",
@@ -224,6 +232,9 @@ std::vector<Denial> explain_denials(const RawExit& exit, const Limits& limits,
         if (!known) {
             denials.push_back(std::move(*told));
         }
+    }
+    for (const std::string& module : result.refused_imports) {
+        denials.push_back(refuse_import(module));
     }
     denials.resize(std::min(denials.size(), kMostDenials));
     return denials;

@@ -76,6 +76,14 @@ json::object to_json(const Denial& denial) {
             {"source", execution::name_of(denial.source)}};
 }
 
+json::object to_json(const execution::Finding& finding) {
+    return {{"rule", finding.rule},
+            {"severity", execution::name_of(finding.severity)},
+            {"action", execution::name_of(finding.action)},
+            {"line", finding.line},
+            {"text", text(finding.text)}};
+}
+
 json::object to_json(const Timing& timing) {
     json::object object{{"jar_ready", timing.jar_ready}};
     for (const auto& [name, time] : execution::kTimingSteps) {
@@ -115,6 +123,31 @@ void add_stream(json::object& object, const std::string& name, const CapturedStr
     object[name] = text(stream.text);
     object[name + "_truncated"] = stream.truncated;
     object[name + "_bytes"] = stream.bytes;
+}
+
+// Only if there is something to say.
+void add_access(json::object& object, const execution::FileAccess& access) {
+    if (access.read.empty() && access.written.empty() && access.deleted.empty()) {
+        return;
+    }
+    json::object told{{"read", texts(access.read)},
+                      {"written", texts(access.written)},
+                      {"deleted", texts(access.deleted)},
+                      {"complete", access.complete}};
+    if (access.more > 0) {
+        told["more"] = access.more;
+    }
+    object["file_access"] = std::move(told);
+}
+
+void add_attempts(json::object& object, const execution::NetworkAttempts& attempts) {
+    if (attempts == execution::NetworkAttempts{}) {
+        return;
+    }
+    object["network_attempts"] = json::object{{"without_route", attempts.without_route},
+                                              {"connections", attempts.connections},
+                                              {"datagrams", attempts.datagrams},
+                                              {"places", texts(attempts.places)}};
 }
 
 void add_if_set(json::object& object, std::string_view name,
@@ -183,6 +216,15 @@ json::object to_json(const RunResult& result) {
     }
     if (!result.masked.empty()) {
         object["masked"] = to_json(result.masked);
+    }
+    add_access(object, result.file_access);
+    add_attempts(object, result.network_attempts);
+    if (!result.profile.empty()) {
+        object["profile"] = result.profile;
+        object["policy_version"] = result.policy_version;
+    }
+    if (!result.findings.empty()) {
+        object["findings"] = list(result.findings);
     }
     object["usage"] = to_json(result.usage);
     object["isolation"] = to_json(result.isolation);

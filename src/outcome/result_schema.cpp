@@ -106,6 +106,32 @@ constexpr std::string_view kResult = R"({
         "required": ["what", "rule", "hint", "source"]
       }
     },
+    "file_access": {
+      "type": "object",
+      "description": "What happened to the conversation's files, from the side of the kernel.",
+      "properties": {
+        "read": {"type": "array", "items": {"type": "string"}},
+        "written": {"type": "array", "items": {"type": "string"}},
+        "deleted": {"type": "array", "items": {"type": "string"}},
+        "more": {"type": "integer", "description": "That are not listed."},
+        "complete": {
+          "type": "boolean",
+          "description": "Whether no file was read that is in none of the lists."
+        }
+      },
+      "required": ["read", "written", "deleted", "complete"]
+    },
+    "network_attempts": {
+      "type": "object",
+      "description": "What the kernel counted in the sandbox's own network, which leads nowhere.",
+      "properties": {
+        "without_route": {"type": "integer"},
+        "connections": {"type": "integer", "description": "By TCP, also to the sandbox itself."},
+        "datagrams": {"type": "integer", "description": "By UDP, also to the sandbox itself."},
+        "places": {"type": "array", "items": {"type": "string"}}
+      },
+      "required": ["without_route", "connections", "datagrams", "places"]
+    },
     "capped": {
       "type": "object",
       "description": "Limits of which less was given than asked for, by argument.",
@@ -122,6 +148,23 @@ constexpr std::string_view kResult = R"({
       "type": "object",
       "description": "How many values of each type of personal data were masked.",
       "additionalProperties": {"type": "integer"}
+    },
+    "profile": {"type": "string", "description": "Of policy, under which it ran."},
+    "policy_version": {"type": "string", "description": "Digest of the rules in force."},
+    "findings": {
+      "type": "array",
+      "description": "What the scanner found in the program before it ran.",
+      "items": {
+        "type": "object",
+        "properties": {
+          "rule": {"type": "string"},
+          "severity": {"type": "string", "enum": ["low", "medium", "high", "critical"]},
+          "action": {"type": "string", "enum": ["note", "warn", "ask", "refuse"]},
+          "line": {"type": "integer"},
+          "text": {"type": "string"}
+        },
+        "required": ["rule", "severity", "action", "line", "text"]
+      }
     },
     "usage": {
       "type": "object",

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "policy/validation.h"
+
 namespace belljar::policy {
 namespace {
 
@@ -149,6 +151,65 @@ Policy with_defaults(Policy policy, const execution::LimitChoices& choices) {
     limits.processes = std::min(choices.processes.value_or(limits.processes), most.processes);
     limits.tmp = std::min(choices.tmp.value_or(limits.tmp), most.tmp);
     return policy;
+}
+
+Policy within(Policy policy, const Profile& profile) {
+    const LimitCaps& caps = profile.limits;
+    for (execution::Limits* limits : {&policy.maximum, &policy.defaults}) {
+        limits->timeout = std::min(limits->timeout, caps.timeout.value_or(limits->timeout));
+        limits->memory = std::min(limits->memory, caps.memory.value_or(limits->memory));
+        limits->cpu = std::min(limits->cpu, caps.cpu.value_or(limits->cpu));
+        limits->processes = std::min(limits->processes, caps.processes.value_or(limits->processes));
+        limits->output = std::min(limits->output, caps.output.value_or(limits->output));
+        limits->tmp = std::min(limits->tmp, caps.tmp.value_or(limits->tmp));
+    }
+    return policy;
+}
+
+Result<void> check_profile(const Profile& profile, const execution::RunRequest& request,
+                           std::string_view language) {
+    if (profile.languages && !std::ranges::binary_search(*profile.languages, language)) {
+        return fail(ErrorCode::Denied,
+                    fmt::format("the profile {} does not allow {}; it allows {}", profile.name,
+                                language, in_words(profile.languages)));
+    }
+    if (controls_imports(profile) && !is_readable(language)) {
+        return fail(ErrorCode::Denied,
+                    fmt::format("the profile {} controls imports, which cannot be checked in {} "
+                                "programs; use python, javascript or typescript",
+                                profile.name, language));
+    }
+    if (request.network && profile.network == Network::Denied) {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("\"network\": programs have no network here; the profile {} "
+                                "denies it; leave it out",
+                                profile.name));
+    }
+    if (request.network) {
+        return fail(ErrorCode::Unsupported,
+                    fmt::format("\"network\": the profile {} would allow it, but programs have no "
+                                "network here: this server has no way out for them; leave it out",
+                                profile.name));
+    }
+    return {};
+}
+
+void apply_profile(const Rulebook& rules, const Profile& profile, std::string_view language,
+                   execution::RunPlan& plan) {
+    plan.profile = profile.name;
+    plan.policy_version = rules.version();
+    plan.privacy = profile.privacy;
+    plan.tool_sets = profile.tool_sets;
+    if (!plan.request.tool_sets.empty()) {
+        std::vector<std::string> both = plan.request.tool_sets;
+        std::erase_if(both, [&profile](const std::string& name) {
+            return profile.tool_sets && !std::ranges::binary_search(*profile.tool_sets, name);
+        });
+        plan.tool_sets = std::move(both);
+    }
+    if (plan.request.author == execution::Author::Caller) {
+        plan.request.profile_imports = rules.import_rules(profile, language);
+    }
 }
 
 Result<execution::RunPlan> decide(const Policy& policy, execution::RunRequest request) {

@@ -4,6 +4,7 @@
 #include "config/settings.h"
 #include "execution/limit_choices.h"
 #include "execution/plan.h"
+#include "policy/rulebook.h"
 
 namespace belljar::policy {
 
@@ -18,6 +19,19 @@ struct Policy {
 
 // The same for a language whose programs need other limits than most, as far as the maximum allows.
 [[nodiscard]] Policy with_defaults(Policy policy, const execution::LimitChoices& choices);
+
+// The same under a profile: neither the usual limits nor the highest exceed what it gives.
+[[nodiscard]] Policy within(Policy policy, const Profile& profile);
+
+// What a profile has against a request in a language, apart from its limits and its text. Denied
+// with a sentence.
+[[nodiscard]] Result<void> check_profile(const Profile& profile,
+                                         const execution::RunRequest& request,
+                                         std::string_view language);
+
+// Writes into a plan what the profile says about it.
+void apply_profile(const Rulebook& rules, const Profile& profile, std::string_view language,
+                   execution::RunPlan& plan);
 
 // The plan for a request, or the sentence that refuses it. A limit beyond what the operator gives
 // is lowered to that, which the plan tells; one that makes no sense anywhere is refused.

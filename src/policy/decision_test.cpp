@@ -192,5 +192,51 @@ TEST(PolicyDecision, ALanguageChoosesItsDefaultsWithinTheMaximum) {
     EXPECT_EQ(chosen.maximum, policy.maximum);
 }
 
+TEST(PolicyWithin, AProfileLowersLimitsAndRaisesNone) {
+    const Policy usual = policy_from(config::LimitSettings{});
+    Profile profile{.name = "small"};
+    profile.limits = {.timeout = seconds(5), .memory = mebibytes(64), .processes = 4};
+    const Policy policy = within(usual, profile);
+    const RunPlan plan = decide(policy, {.code = "1", .timeout = seconds(60)}).value();
+    EXPECT_EQ(plan.limits.timeout, seconds(5));
+    EXPECT_EQ(plan.limits.memory, mebibytes(64));
+    EXPECT_EQ(plan.limits.processes, 4U);
+    ASSERT_EQ(plan.capped.size(), 1U);
+    EXPECT_EQ(plan.capped[0].given, "5");
+    EXPECT_EQ(within(usual, Profile{}).maximum, usual.maximum);
+}
+
+TEST(PolicyProfile, RefusesWhatItDoesNotAllowInWords) {
+    Profile profile{.name = "basic", .python = {.reach = Imports::Reach::Listed}};
+    EXPECT_TRUE(check_profile(profile, {}, "python"));
+    EXPECT_EQ(check_profile(profile, {}, "bash").error().message,
+              "the profile basic controls imports, which cannot be checked in bash programs; use "
+              "python, javascript or typescript");
+    profile.languages = Names({"python"});
+    EXPECT_EQ(check_profile(profile, {}, "bash").error().message,
+              "the profile basic does not allow bash; it allows python");
+    const Result<void> denied = check_profile(profile, {.network = true}, "python");
+    EXPECT_EQ(denied.error().code, ErrorCode::Unsupported);
+    EXPECT_TRUE(denied.error().message.contains("the profile basic denies it"));
+    profile.network = Network::Allowed;
+    EXPECT_TRUE(check_profile(profile, {.network = true}, "python")
+                    .error()
+                    .message.contains("would allow it"));
+}
+
+TEST(PolicyProfile, IsWrittenIntoThePlan) {
+    const auto rules = Rulebook::create({.maximum = policy_from({}).maximum}, {}).value();
+    RunPlan plan{.request = {.tool_sets = {"logs"}}};
+    apply_profile(*rules, **rules->find("basic"), "python", plan);
+    EXPECT_EQ(plan.profile, "basic");
+    EXPECT_EQ(plan.policy_version, rules->version());
+    EXPECT_EQ(plan.tool_sets, Names({"logs"}));
+    ASSERT_TRUE(plan.request.profile_imports);
+    EXPECT_EQ(plan.request.profile_imports->modules.size(), 41U);
+    RunPlan ours{.request = {.author = execution::Author::Belljar}};
+    apply_profile(*rules, **rules->find("basic"), "python", ours);
+    EXPECT_FALSE(ours.request.profile_imports);
+}
+
 }  // namespace
 }  // namespace belljar::policy

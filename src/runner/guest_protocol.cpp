@@ -43,6 +43,22 @@ std::optional<int> int_member(const json::object& object, std::string_view key, 
     return static_cast<int>(value->get_int64());
 }
 
+std::vector<std::string> read_refused_imports(const json::object& report) {
+    constexpr std::size_t kMost = 16;
+    constexpr std::size_t kLongest = 256;
+    std::vector<std::string> modules;
+    const json::value* value = report.if_contains("refused_imports");
+    if (value == nullptr || !value->is_array()) {
+        return modules;
+    }
+    for (const json::value& module : value->get_array()) {
+        if (module.is_string() && modules.size() < kMost) {
+            modules.emplace_back(utf8_beginning(module.get_string(), kLongest));
+        }
+    }
+    return modules;
+}
+
 std::optional<execution::GuestError> read_error(const json::object& report) {
     const json::value* value = report.if_contains("error");
     if (value == nullptr || !value->is_object()) {
@@ -203,6 +219,11 @@ std::string encode_guest_request(const execution::RunRequest& request, std::stri
     if (request.allowed_imports) {
         imports = json::array(request.allowed_imports->begin(), request.allowed_imports->end());
     }
+    json::value of_profile(nullptr);
+    if (request.profile_imports) {
+        const std::vector<std::string>& modules = request.profile_imports->modules;
+        of_profile = json::array(modules.begin(), modules.end());
+    }
     json::object files;
     for (const auto& [path, content] : request.files) {
         files[path] = encode_base64(content);
@@ -217,6 +238,7 @@ std::string encode_guest_request(const execution::RunRequest& request, std::stri
                      {"env", std::move(environment)},
                      {"files", std::move(files)},
                      {"allowed_imports", std::move(imports)},
+                     {"profile_imports", std::move(of_profile)},
                      {"mark", mark}});
 }
 
@@ -251,6 +273,7 @@ void apply_guest_report(GuestReport report, execution::RunResult& result) {
     result.result_repr = text_member(object, "repr");
     result.variables = read_variables(object);
     result.error = read_error(object);
+    result.refused_imports = read_refused_imports(object);
 }
 
 }  // namespace belljar::runner

@@ -21,7 +21,6 @@ namespace ssl = asio::ssl;
 using tcp = asio::ip::tcp;
 using UnixStream = beast::basic_stream<asio::local::stream_protocol>;
 
-constexpr Bytes kLargestAnswer = mebibytes(64);
 constexpr unsigned kHttp11 = 11;
 
 Error unreachable(std::string_view what, const beast::error_code& error) {
@@ -41,6 +40,9 @@ http::request<http::string_body> encode(const ServerAddress& address,
     if (!request.token.empty()) {
         encoded.set(http::field::authorization, "Bearer " + request.token);
     }
+    for (const auto& [name, value] : request.headers) {
+        encoded.set(name, value);
+    }
     if (!request.body.empty()) {
         encoded.set(http::field::content_type, "application/json");
         encoded.body() = request.body;
@@ -50,7 +52,8 @@ http::request<http::string_body> encode(const ServerAddress& address,
 }
 
 template <typename Stream>
-Task<Result<ClientAnswer>> exchange(Stream* stream, http::request<http::string_body> request) {
+Task<Result<ClientAnswer>> exchange(Stream* stream, http::request<http::string_body> request,
+                                    Bytes largest_answer) {
     beast::error_code error;
     co_await http::async_write(*stream, request, asio::redirect_error(asio::use_awaitable, error));
     if (error) {
@@ -58,7 +61,7 @@ Task<Result<ClientAnswer>> exchange(Stream* stream, http::request<http::string_b
     }
     beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
-    parser.body_limit(kLargestAnswer.count);
+    parser.body_limit(largest_answer.count);
     co_await http::async_read(*stream, buffer, parser,
                               asio::redirect_error(asio::use_awaitable, error));
     if (error) {
@@ -78,7 +81,8 @@ Task<Result<ClientAnswer>> ask_unix(asio::any_io_executor executor, ServerAddres
     if (error) {
         co_return fail(unreachable("connect", error));
     }
-    Result<ClientAnswer> answer = co_await exchange(&stream, encode(address, request));
+    Result<ClientAnswer> answer =
+        co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }
 
@@ -98,7 +102,8 @@ Task<Result<ClientAnswer>> ask_https(beast::tcp_stream connected, ServerAddress 
     if (error) {
         co_return fail(unreachable("TLS handshake", error));
     }
-    Result<ClientAnswer> answer = co_await exchange(&stream, encode(address, request));
+    Result<ClientAnswer> answer =
+        co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }
 
@@ -157,7 +162,8 @@ Task<Result<ClientAnswer>> ask_server(asio::any_io_executor executor, ServerAddr
             co_await ask_https(std::move(stream), std::move(address), std::move(request));
         co_return answer;
     }
-    Result<ClientAnswer> answer = co_await exchange(&stream, encode(address, request));
+    Result<ClientAnswer> answer =
+        co_await exchange(&stream, encode(address, request), request.largest_answer);
     co_return answer;
 }
 

@@ -27,8 +27,10 @@ struct ServerAddress {
 struct ClientRequest {
     std::string method = "GET";
     std::string target{};
-    std::string token{};  // empty: none is shown
-    std::string body{};   // JSON; empty: none
+    std::string token{};                                         // empty: none is shown
+    std::string body{};                                          // JSON; empty: none
+    std::vector<std::pair<std::string, std::string>> headers{};  // further ones
+    Bytes largest_answer = mebibytes(64);
 };
 
 struct ClientAnswer {

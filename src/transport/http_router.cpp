@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "access/cross_origin.h"
+#include "access/gate.h"
+#include "execution/error_wire.h"
 
 namespace belljar::transport {
 namespace {
@@ -27,6 +29,12 @@ bool is_probe(std::string_view operation) {
     return operation == "getHealth" || operation == "getReadiness" || operation == "getMetrics";
 }
 
+// Makes something another for more than the caller. Ending work must always be possible.
+bool changes_service(const HttpRequest& request) {
+    return (request.method == "POST" || request.method == "PATCH") &&
+           (request.path.starts_with("/v1/admin/") || request.path.starts_with("/v1/audit/"));
+}
+
 bool is_installation(const HttpRequest& request) {
     return request.method == "POST" &&
            (request.path == "/pip_install" || request.path == "/pip/install");
@@ -44,7 +52,10 @@ HttpRouter::Note HttpRouter::note_of(const HttpRequest& request) const {
             .client = request.client,
             .trace = request.trace,
             .began = Clock::now(),
-            .bytes_in = request.body_file ? request.body_file->size : request.body.size()};
+            .bytes_in = request.body_file ? request.body_file->size : request.body.size(),
+            .method = request.method,
+            .path = request.path,
+            .agent = watch_.on_answer ? request.header("User-Agent").value_or("") : ""};
 }
 
 void HttpRouter::tell(const Note& note, const HttpResponse& response, std::uint64_t bytes_out) {
@@ -55,6 +66,15 @@ void HttpRouter::tell(const Note& note, const HttpResponse& response, std::uint6
                                 .time = time,
                                 .bytes_in = note.bytes_in,
                                 .bytes_out = bytes_out});
+    }
+    if (watch_.on_answer) {
+        watch_.on_answer({.operation = note.operation,
+                          .method = note.method,
+                          .path = note.path,
+                          .principal = note.principal,
+                          .client = note.agent,
+                          .address = note.client,
+                          .status = response.status});
     }
     if (watch_.log == nullptr) {
         return;
@@ -99,6 +119,9 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
     Note note = note_of(request);
     if (!caller) {
         refusal = std::move(caller.error());
+        if (refusal->status == 401 && watch_.on_stranger && request.header("Authorization")) {
+            watch_.on_stranger(request.client);
+        }
         slow_down(request, *refusal);
     } else if (door == access::Gate::Door::Guarded && watch_.limiter != nullptr) {
         note.principal = caller->principal;
@@ -145,7 +168,15 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
     if (stream) {
         stream->add_headers(headers);
     }
-    HttpResponse response = co_await route(std::move(request), std::move(cancellation));
+    const Result<void> recordable =
+        watch_.on_change && changes_service(request) ? watch_.on_change(request) : Result<void>{};
+    HttpResponse response;
+    if (recordable) {
+        response = co_await route(std::move(request), std::move(cancellation));
+    } else {
+        response = access::make_refusal(execution::http_status(recordable.error().code),
+                                        recordable.error().message);
+    }
     if (door == access::Gate::Door::Open &&
         (response.status == 401 || response.status == 403 || response.status == 404)) {
         slow_down(head, response);  // such as a signed address that somebody made up

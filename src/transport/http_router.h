@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "access/gate.h"
 #include "access/http_message.h"
@@ -18,17 +20,34 @@ namespace belljar::transport {
 // From a request to whoever answers it: first the gate, then MCP or the REST routes.
 class HttpRouter {
    public:
+    // A request and what became of it.
+    struct Answered {
+        std::string operation{};
+        std::string method{};
+        std::string path{};
+        std::string principal{};
+        std::string client{};  // what it says of itself
+        std::string address{};
+        unsigned status = 0;
+    };
+
     // What goes along with every request; all borrowed, and each may be missing.
     struct Watch {
         access::RateLimiter* limiter = nullptr;
         access::RequestCounters* counters = nullptr;
         const Log* log = nullptr;
+        // Before an operation that changes something for everybody; the error is its refusal.
+        std::function<Result<void>(const access::HttpRequest&)> on_change{};
+        // Each answer, before it leaves.
+        std::function<void(const Answered&)> on_answer{};
+        // Told the address of each that shows a token which is not valid.
+        std::function<void(const std::string&)> on_stranger{};
     };
 
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes)
         : HttpRouter(std::move(gate), mcp, routes, Watch{}) {}
     HttpRouter(access::Gate gate, mcp::Server& mcp, api::Routes& routes, Watch watch)
-        : gate_(std::move(gate)), mcp_(mcp), routes_(routes), watch_(watch) {}
+        : gate_(std::move(gate)), mcp_(mcp), routes_(routes), watch_(std::move(watch)) {}
 
     // The gate and the limits alone: the refusal, or nothing. Once for each request. Needs no body,
     // so neither who is unknown nor who asks too much can make us read one.
@@ -55,6 +74,9 @@ class HttpRouter {
         std::optional<access::TraceContext> trace{};
         TimePoint began{};
         std::uint64_t bytes_in = 0;
+        std::string method{};
+        std::string path{};
+        std::string agent{};
     };
 
     [[nodiscard]] access::Gate::Door door_of(const access::HttpRequest& request) const;

@@ -55,7 +55,10 @@ OPERATE = [("GET", "/v1/admin/runs"), ("DELETE", "/v1/admin/runs/none"),
            ("GET", "/v1/admin/sessions"), ("DELETE", "/v1/admin/sessions/none"),
            ("GET", "/v1/admin/drain"), ("PUT", "/v1/admin/drain"), ("GET", "/v1/admin/quota"),
            ("GET", "/v1/admin/usage"), ("GET", "/v1/admin/conversations"),
-           ("GET", "/v1/admin/version")]
+           ("GET", "/v1/admin/version"), ("GET", "/v1/admin/blocks"),
+           ("POST", "/v1/admin/blocks"), ("DELETE", "/v1/admin/blocks/none"),
+           ("GET", "/v1/admin/quarantines"), ("POST", "/v1/admin/quarantines"),
+           ("DELETE", "/v1/admin/quarantines/none/none")]
 ADMIN = [("GET", "/v1/admin/tokens"), ("POST", "/v1/admin/tokens"),
          ("GET", "/v1/admin/tokens/none"), ("PATCH", "/v1/admin/tokens/none"),
          ("DELETE", "/v1/admin/tokens/none"), ("POST", "/v1/admin/retention"),

@@ -5,8 +5,12 @@ import json
 import pytest
 
 from support_binary import environment
+from support_tools import approve
 
 JSON = {"Content-Type": "application/json"}
+ALLOWED = """log_store privacy workspace skills tool_discovery json re math datetime collections
+itertools functools operator string textwrap unicodedata statistics random hashlib base64 copy
+pprint enum dataclasses typing time csv""".split()
 
 
 @pytest.fixture
@@ -35,10 +39,23 @@ def test_code_is_run_as_a_tool(call):
     ("", "No code provided"),
     ("1 / 0", "ZeroDivisionError: division by zero"),
     ("x ==", "Syntax error at line 1: invalid syntax"),
-    ("import nonsense_module", "Import error: No module named 'nonsense_module'")])
+    ("import tools.nonsense", "Import error: No module named 'tools.nonsense'")])
 def test_a_program_that_fails_is_an_answer(call, code, error):
     told = inner(call("execute_code", code=code))
     assert told["success"] is False and told["error"] == error
+
+
+def test_a_module_that_is_not_allowed_is_named_with_those_that_are(call):
+    told = inner(call("execute_code", code="import os"))
+    assert told["error"] == ("Import error: Import of 'os' is not allowed. Allowed modules: "
+                             + ", ".join(sorted(ALLOWED)))
+    assert inner(call("execute_code", code="import os", allowed_imports=["os"]))["success"]
+
+
+def test_tools_need_no_import_here(call):
+    code = "print(privacy.scrub_emails('a@b.de'), [type(m).__name__ for m in (skills, workspace)])"
+    assert inner(call("execute_code", code=code))["output"] == (
+        "[EMAIL_REDACTED] ['module', 'module']\n")
 
 
 def test_a_program_that_takes_too_long(call):
@@ -49,7 +66,7 @@ def test_a_program_that_takes_too_long(call):
 
 def test_both_streams_are_one_and_cut(call):
     code = "import sys\nprint('out')\nprint('err', file=sys.stderr)"
-    told = inner(call("execute_code", code=code))
+    told = inner(call("execute_code", code=code, allowed_imports=["sys"]))
     assert told["output"] == "out\nerr\n"
     told = inner(call("execute_code", code="print('x' * 150_000)"))
     assert told["truncated"] is True
@@ -65,6 +82,24 @@ def test_functions_of_modules_are_called(call):
     found = inner(call("search_tools", query="scrub_emails"))
     assert any(one["name"] == "scrub_emails" for one in found)
     assert "privacy" in inner(call("list_available_tools"))["tools"]
+
+
+def test_a_module_of_the_operator_is_a_tool(own_server, place):
+    folder = place / "tools"
+    folder.mkdir()
+    (folder / "report.py").write_text("def other():\n    return 1\n\n\n"
+                                      "def report(day='today'):\n    return {'day': day}\n")
+    (folder / "single.py").write_text("def only():\n    return 'the only one'\n")
+    approve(folder)
+    server = own_server(env=environment(BELLJAR_TOOLS_PATH=str(folder)))
+    for body, output in (({"tool": "report", "arguments": {"day": "monday"}}, {"day": "monday"}),
+                         ({"tool": "report"}, {"day": "today"})):
+        answer = server.request("POST", "/execute", body).json
+        assert answer["success"] and json.loads(answer["output"]) == output
+    answer = server.request("POST", "/execute", {"tool": "single", "arguments": {}}).json
+    assert answer == {"success": True, "output": "the only one", "tool": "single"}
+    answer = server.request("POST", "/execute", {"tool": "../single"})
+    assert (answer.status, answer.json["error"]) == (404, "Tool '../single' not found")
 
 
 def test_what_is_wrong_is_told_in_this_shape(server, call):

@@ -119,7 +119,9 @@ WRONG = {
     "language is long": {"code": "1", "language": "x" * 100_000},
     "network": {"code": "1", "network": True},
     "session": {"code": "1", "session": "yes"},
-    "profile": {"code": "1", "profile": "basic"},
+    "profile is unknown": {"code": "1", "profile": "bsic"},
+    "profile is a number": {"code": "1", "profile": 5},
+    "network is a text": {"code": "1", "network": "yes"},
 }
 
 

@@ -293,7 +293,7 @@ def test_much_output(server):
 def test_other_modules_are_refused(server, code, module):
     record = fail(server, code, allowed_imports=["path"])
     assert record["error"]["type"] == "ImportError", record
-    assert record["error"]["message"] == f"Import '{module}' is not allowed"
+    assert record["error"]["message"] == f"Import of '{module}' is not allowed in sandbox"
     assert record["error"]["line"] == (1 if "\n" not in code else 1)
 
 

@@ -111,7 +111,7 @@ def test_what_comes_with_a_cell(cells, tmp_path):
     assert cells.value("(await import('./x.mjs')).default",
                        files={"x.mjs": "ZXhwb3J0IGRlZmF1bHQgMw=="}) == 3
     refused = cells.run("import os from 'os'", allowed_imports=["path"])
-    assert refused["error"]["message"] == "Import 'os' is not allowed"
+    assert refused["error"]["message"] == "Import of 'os' is not allowed in sandbox"
     assert cells.value("require('os').EOL") == "\n"
 
 

@@ -9,6 +9,7 @@ import pytest
 from support_binary import environment
 from support_mcp import (LEGACY, StdioServer, call, call_tool, initialize, list_tools, request,
                          tool_answer)
+from support_tools import approve
 
 OWN = {"execute_code", "execute_batch", "manage_session", "validate_code", "list_files",
        "read_file", "write_file", "search_tools", "pip_install", "get_sandbox_info"}
@@ -328,6 +329,7 @@ def test_modules_of_the_operator_are_found(own_server, place, tools):
     (folder / "mine.py").write_text('def answer(x: int = 5) -> int:\n    """Says it."""\n')
     (folder / "deep" / "part.py").write_text("def hidden(): ...\n")
     (folder / "broken.py").write_text("def broken(:\n")
+    approve(folder)
     server = own_server(env=environment(BELLJAR_TOOLS_PATH=str(folder)))
     found = check(call_tool(server, "search_tools", query="answer"), tools["search_tools"])
     assert found["results"][0] == {

@@ -8,6 +8,7 @@ import pytest
 
 from support_binary import environment
 from support_mcp import LEGACY, call
+from support_tools import approve
 
 FIBONACCI = """
 def fibonacci(n):
@@ -164,6 +165,7 @@ def tools(session_place):
     folder.mkdir()
     (folder / "log_store.py").write_text(LOG_STORE)
     (folder / "privacy.py").write_text(PRIVACY)
+    approve(folder)
     return folder
 
 
@@ -242,7 +244,8 @@ def attempt(action, *arguments):
     assert record["status"] == "ok", record["stderr"]
     assert record["result"] == ["EROFS"] * 4
     assert (tools / "log_store.py").read_text() == LOG_STORE
-    assert sorted(path.name for path in tools.iterdir()) == ["log_store.py", "privacy.py"]
+    assert sorted(path.name for path in tools.iterdir()) == [
+        "log_store.py", "manifest.toml", "privacy.py"]
 
 
 def test_only_the_tools_are_seen(server_with_tools, tools):

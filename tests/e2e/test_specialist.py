@@ -18,8 +18,12 @@ before, threading.active_count()
 def science(session_place):
     from support_server import Server
 
+    # The switch also selects a profile, under which these programs could not import sys.
+    policy = session_place / "science.toml"
+    policy.write_text('default_profile = "standard"')
     started = Server(session_place / "science", "--auth", "none",
-                     env=environment(SANDBOX_ENABLE_DATA_SCIENCE="true", BELLJAR_POOL_READY="0"))
+                     env=environment(SANDBOX_ENABLE_DATA_SCIENCE="true", BELLJAR_POOL_READY="0",
+                                     BELLJAR_POLICY_PATH=str(policy)))
     wait_until(lambda: started.execute(ARE_IMPORTED)["result"][0], "the specialist is ready", 60)
     yield started
     assert started.stop() == 0

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from support_binary import belljar, environment, run_code
+from support_tools import approve
 from support_unprivileged import Unprivileged
 
 
@@ -17,6 +18,7 @@ def tools(place):
     (folder / "json.py").write_text("raise RuntimeError('the tool and not the standard module')\n")
     (folder / "deep").mkdir()
     (folder / "deep" / "part.py").write_text("from tools import greeting\n")
+    approve(folder)
     return folder
 
 
@@ -133,7 +135,7 @@ def test_a_setting_that_works_is_not_called_useless(own_server, tools):
         BELLJAR_ISOLATION_MODE="root", SANDBOX_ENABLE_CONTAINER_MODE="true",
         BELLJAR_ISOLATION_SCRATCH="/var/tmp", SANDBOX_CONTAINER_IMAGE="some:image"))
     useless = [line["key"] for line in log_of(server) if "no effect" in line["message"]]
-    assert useless == ["tools.logs_path", "isolation.container_image"]
+    assert useless == ["isolation.container_image"]
 
 
 def test_tools_without_namespaces_are_called_useless(own_server, tools):

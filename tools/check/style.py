@@ -23,8 +23,8 @@ TEST_LINES = 1000
 FOLDER_README_LINES = 15
 PUBLIC_MACROS = 5
 
-SOURCES = ("*.h", "*.cpp", "*.py", "*.sh", "*.js", "*.mjs", "*.ts", "*.cmake", "dev", ".ci/run",
-           "*CMakeLists.txt")
+SOURCES = ("*.h", "*.cpp", "*.py", "*.sh", "*.js", "*.mjs", "*.ts", "*.tsx", "*.cmake", "dev",
+           ".ci/run", "*CMakeLists.txt")
 VAGUE_NAMES = {"util", "utils", "utility", "common", "core", "misc", "helper", "helpers"}
 EXCEPTIONS = "tools/check/style_exceptions.toml"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/executor.h"
+#include "policy/rulebook.h"
 
 namespace belljar::mcp {
 
@@ -50,6 +51,10 @@ class FakeExecutor : public engine::Executor {
     [[nodiscard]] engine::SandboxInfo info() const override { return sandbox; }
 
     [[nodiscard]] engine::RunFigures figures() const override { return {}; }
+
+    [[nodiscard]] std::shared_ptr<const policy::Rulebook> rulebook() const override {
+        return policy::Rulebook::create({}, {}).value();
+    }
 
     Mode mode = Mode::AnswerAtOnce;
     execution::RunResult result{.execution_id = "run-1",

@@ -1,0 +1,1 @@
+// Holds nothing: the targets of precompiled.cmake need a source.

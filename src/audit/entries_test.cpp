@@ -1,0 +1,140 @@
+#include "audit/entries.h"
+
+#include <gtest/gtest.h>
+
+namespace belljar::audit {
+namespace {
+
+using execution::RunAccount;
+using execution::RunResult;
+
+RunAccount account() {
+    return {.asked = std::chrono::system_clock::now(),
+            .principal = "ada",
+            .language = "python",
+            .conversation_id = "c1",
+            .approved_by = "eve",
+            .trace = "4bf92f3577b34da6a3ce929d0e0e4736",
+            .protocol = execution::Protocol::Mcp,
+            .tool = "execute_code",
+            .client = "agent 1.0",
+            .address = "192.0.2.7",
+            .code_sha256 = std::string(64, 'a'),
+            .code_bytes = 11};
+}
+
+RunResult result() {
+    return {.execution_id = "e1",
+            .conversation_id = "c1",
+            .language = "python",
+            .status = execution::Status::Timeout,
+            .exit_code = std::nullopt,
+            .signal = 9,
+            .stdout_stream = {.text = "what it wrote", .bytes = 13},
+            .denials = {{.what = "opened /etc/shadow", .rule = "file.read"}},
+            .limits = {.memory = mebibytes(64)},
+            .isolation = {.grade = "full", .tier = "namespaces"},
+            .profile = "basic",
+            .policy_version = "v7",
+            .tools_digest = "d1",
+            .findings = {{.rule = "code.eval", .severity = execution::Severity::High}},
+            .masked = {{"email", 3}},
+            .file_access = {.read = {"in.csv"}, .written = {"out.csv"}, .complete = true},
+            .network_attempts = {.without_route = 2, .places = {"198.51.100.1:443"}}};
+}
+
+TEST(AuditEntries, ARunTellsWhatWasAskedFor) {
+    const Entry entry = entry_of(account(), result(), Redaction());
+    EXPECT_EQ(entry.kind, "run");
+    const std::string body = to_text(entry.body);
+    for (const std::string_view part :
+         {R"("execution_id":"e1")", R"("tool":"execute_code")", R"("protocol":"mcp")",
+          R"("status":"timeout")", R"("signal":9)", R"("profile":"basic")",
+          R"("policy_version":"v7")", R"("tools_digest":"d1")", R"("memory_bytes":67108864)",
+          R"("grade":"full")", R"({"rule":"file.read","source":"limit"})",
+          R"("rule":"code.eval","severity":"high")", R"({"type":"email","count":3})",
+          R"("complete":true)", R"("without_route":2)", R"("duration_us":)", R"("wall_us":)"}) {
+        EXPECT_NE(body.find(part), std::string::npos) << part << " in " << body;
+    }
+    const std::string personal = to_text(entry.personal);
+    for (const std::string_view part :
+         {R"("principal":"ada")", R"("client":"agent 1.0")", R"("address":"192.0.2.7")",
+          R"("conversation_id":"c1")", R"("approved_by":"eve")", R"("trace_id":"4bf9)",
+          R"("code_sha256":"aaa)", R"("read":["in.csv"])", R"("written":["out.csv"])",
+          R"(["198.51.100.1:443"])", R"("opened /etc/shadow")"}) {
+        EXPECT_NE(personal.find(part), std::string::npos) << part << " in " << personal;
+        EXPECT_EQ(body.find(part), std::string::npos) << part;
+    }
+    EXPECT_EQ((body + personal).find("what it wrote"), std::string::npos);
+    EXPECT_EQ((body + personal).find("\"hash\":"), std::string::npos);
+}
+
+TEST(AuditEntries, ARefusalTellsWhy) {
+    const Entry entry =
+        entry_of(account(), fail(ErrorCode::Denied, "Import 'os' is not allowed"), Redaction());
+    EXPECT_EQ(entry.kind, "refusal");
+    EXPECT_EQ(entry.body.at("status"), "refused");
+    EXPECT_EQ(entry.body.at("code").as_string(), name_of(ErrorCode::Denied));
+    EXPECT_EQ(entry.personal.at("reason"), "Import 'os' is not allowed");
+}
+
+TEST(AuditEntries, TheTextOfAProgramIsThereOnlyIfItIsWanted) {
+    RunAccount full = account();
+    full.code = std::make_shared<const std::string>("print('hi')");
+    EXPECT_EQ(entry_of(full, result(), Redaction()).personal.at("code"), "print('hi')");
+    EXPECT_FALSE(entry_of(account(), result(), Redaction()).personal.contains("code"));
+}
+
+TEST(AuditEntries, SecretsAndTokensNeverAppear) {
+    RunAccount told = account();
+    told.client = "agent hunter2secret";
+    told.code = std::make_shared<const std::string>(
+        "key = 'hunter2secret'; token = 'bj_0123456789abcdef0123456789'");
+    RunResult run = result();
+    run.file_access.read = {"hunter2secret.txt"};
+    const Entry entry = entry_of(told, run, Redaction({"hunter2secret"}));
+    const std::string all = to_text(entry.body) + to_text(entry.personal);
+    EXPECT_EQ(all.find("hunter2secret"), std::string::npos) << all;
+    EXPECT_EQ(all.find("bj_0123"), std::string::npos) << all;
+    EXPECT_NE(all.find("key = '***'; token = '***'"), std::string::npos) << all;
+}
+
+TEST(AuditEntries, TextOfOthersIsCutAndMadeValid) {
+    RunAccount told = account();
+    told.client = std::string(5000, 'x') + "\xff";
+    told.address = "\xff\xfe";
+    const Entry entry = entry_of(told, result(), Redaction());
+    EXPECT_EQ(entry.personal.at("client").as_string().size(), 1024U);
+    EXPECT_EQ(entry.personal.at("address"), "\uFFFD\uFFFD");
+}
+
+TEST(AuditEntries, AnEventHidesNoKeyInItsDetails) {
+    const Entry entry = entry_of(execution::SecurityEvent{.kind = "tool",
+                                                          .name = "changed",
+                                                          .severity = execution::Severity::High,
+                                                          .principal = "ada",
+                                                          .text = "a tool was changed",
+                                                          .details = {{"hash", "abc"}}},
+                                 Redaction());
+    EXPECT_EQ(entry.kind, "event");
+    EXPECT_EQ(to_text(entry.personal).find("\"hash\":"), std::string::npos);
+    EXPECT_NE(to_text(entry.personal).find(R"(["hash","abc"])"), std::string::npos);
+}
+
+TEST(AuditEntries, ADecisionTellsWhoAndWhat) {
+    const Entry entry = entry_of(Decision{.what = "createToken",
+                                          .target = "POST /v1/admin/tokens",
+                                          .outcome = "done",
+                                          .status = 201,
+                                          .principal = "root",
+                                          .left_out = 3},
+                                 Redaction());
+    EXPECT_EQ(entry.kind, "decision");
+    EXPECT_EQ(entry.body.at("decision"), "createToken");
+    EXPECT_EQ(entry.body.at("http_status"), 201);
+    EXPECT_EQ(entry.body.at("left_out"), 3);
+    EXPECT_EQ(entry.personal.at("principal"), "root");
+}
+
+}  // namespace
+}  // namespace belljar::audit

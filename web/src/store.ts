@@ -1,0 +1,30 @@
+// A value that several parts of the page look at.
+
+import { useEffect, useState } from "preact/hooks";
+
+export class Store<T> {
+  private listeners = new Set<() => void>();
+
+  constructor(private current: T) {}
+
+  get value(): T {
+    return this.current;
+  }
+
+  set value(next: T) {
+    if (next === this.current) return;
+    this.current = next;
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
+
+export function useStore<T>(store: Store<T>): T {
+  const [, again] = useState(0);
+  useEffect(() => store.subscribe(() => again((count) => count + 1)), [store]);
+  return store.value;
+}
