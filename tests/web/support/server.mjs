@@ -11,7 +11,9 @@ import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const ROOT = path.join(HERE, "..", "..", "..");
-export const BINARY = path.resolve(process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"));
+export const BINARY = path.resolve(
+  process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"),
+);
 // Compilers take their time where others are at work; the page does not care what language it is.
 const NOT_HERE = ["c", "cpp", "go", "java", "lua", "perl", "php", "r", "ruby", "rust"];
 const GREETING_MS = 120_000;
@@ -53,8 +55,12 @@ export async function startServer({ auth = "token", env = {} } = {}) {
     BINARY,
     ["serve", "--listen", "127.0.0.1:0", "--data-dir", path.join(data, "data"), "--auth", auth],
     {
-      env: { ...ENVIRONMENT, BELLJAR_SERVER_SHUTDOWN_TIME: "200ms",
-        BELLJAR_RUNNERS_PATH: runners, ...env },
+      env: {
+        ...ENVIRONMENT,
+        BELLJAR_SERVER_SHUTDOWN_TIME: "200ms",
+        BELLJAR_RUNNERS_PATH: runners,
+        ...env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
