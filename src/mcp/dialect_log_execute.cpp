@@ -99,8 +99,8 @@ ToolDefinition define_execute_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_execute_code(info);
     definition.name = "log_analysis.execute_code";
     definition.title = "Run code on logs";
+    definition.annotations["title"] = definition.title;
     definition.tasks = TaskUse::Never;
-    definition.output_schema = {};  // its answer is its text
     definition.description =
         "Runs a Python program that finds log_store, privacy, workspace, skills and tool_discovery "
         "by their names, without importing them, and may import harmless modules only. Use it to "
@@ -114,6 +114,7 @@ ToolDefinition define_search_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_search_tools(info);
     definition.name = "log_analysis.search_tools";
     definition.title = "Find functions for logs";
+    definition.annotations["title"] = definition.title;
     definition.description =
         "Finds functions of the approved modules by words, as search_tools does. Use it to learn "
         "what a program can call. The text that comes back is a JSON list of module, name, "
@@ -130,7 +131,7 @@ std::string_view name_for_logs(std::string_view tool) {
 Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
                                            engine::CancellationPtr cancellation) {
     if (text_of(call.arguments, "code").empty()) {
-        co_return ToolOutcome{.text = pretty(view_of("", "No code provided"))};
+        co_return ToolOutcome{.text = pretty(view_of("", "No code provided")), .failed = true};
     }
     const std::uint64_t seconds = number_of(call.arguments, "timeout", kUsualSeconds);
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
