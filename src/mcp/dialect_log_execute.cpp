@@ -101,6 +101,7 @@ ToolDefinition define_execute_for_logs(const engine::SandboxInfo& info) {
     definition.title = "Run code on logs";
     definition.annotations["title"] = definition.title;
     definition.tasks = TaskUse::Never;
+    definition.output_schema = {};  // its answer is its text
     definition.description =
         "Runs a Python program that finds log_store, privacy, workspace, skills and tool_discovery "
         "by their names, without importing them, and may import harmless modules only. Use it to "
@@ -131,7 +132,7 @@ std::string_view name_for_logs(std::string_view tool) {
 Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
                                            engine::CancellationPtr cancellation) {
     if (text_of(call.arguments, "code").empty()) {
-        co_return ToolOutcome{.text = pretty(view_of("", "No code provided")), .failed = true};
+        co_return ToolOutcome{.text = pretty(view_of("", "No code provided"))};
     }
     const std::uint64_t seconds = number_of(call.arguments, "timeout", kUsualSeconds);
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
