@@ -33,7 +33,7 @@ def control_imports(listed, profile):
                 raise ImportError(f"Import of '{refused}' is not allowed in sandbox", name=refused)
 
     def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
-        if level == 0:
+        if level == 0 and not is_interpreters(globals, locals, fromlist):
             asking = globals if globals is not None else sys._getframe(1).f_globals
             check(name, fromlist, asking)
         return original(name, globals, locals, fromlist, level)
@@ -41,6 +41,12 @@ def control_imports(listed, profile):
     checked_import.original = original
     builtins.__import__ = checked_import
     check_import_module(check)
+
+
+def is_interpreters(globals, locals, fromlist):
+    """Whether it is an import of a function written in C, such as datetime.strptime(): they ask in
+    the name of the code that calls them, in a form that no statement has (PyImport_Import)."""
+    return type(fromlist) is list and not fromlist and globals is not None and globals is locals
 
 
 def restore_imports():
