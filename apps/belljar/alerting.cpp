@@ -17,11 +17,6 @@
 namespace belljar::apps {
 namespace {
 
-std::string rules_path() {
-    const char* path = std::getenv("BELLJAR_ALERTS_RULES");
-    return path == nullptr ? "" : path;
-}
-
 constexpr const char* kHoldsName = "alerts.json";
 constexpr const char* kNewHoldsName = "alerts.json.new";
 constexpr Bytes kLargestHolds = mebibytes(8);
@@ -98,7 +93,7 @@ Result<void> write_holds(const Fd& directory, const std::string& text) {
 Result<std::unique_ptr<Alerting>> Alerting::create(const config::AlertSettings& settings,
                                                    Runtime& runtime, const Fd& data_directory,
                                                    const storage::ConversationStore& store) {
-    BJ_TRY(alerts::Rules rules, read_rules(rules_path()));
+    BJ_TRY(alerts::Rules rules, read_rules(settings.rules));
     BJ_TRY(alerts::Holds holds, read_holds(data_directory));
     std::unique_ptr<Alerting> alerting(
         new Alerting(settings, runtime, {.data_directory = data_directory, .store = store},
@@ -188,7 +183,7 @@ void Alerting::begin() {
     if (webhook_) {
         runtime_.tasks().spawn("webhook", webhook_->run());
     }
-    if (!rules_path().empty()) {
+    if (!settings_.rules.empty()) {
         runtime_.tasks().spawn("rules about alerts", watch_rules());
     }
     alarm_.see_grade(runtime_.isolation().grade);
@@ -218,7 +213,7 @@ Task<void> Alerting::watch_rules() {
     while (!stopping_) {
         struct stat status{};
         Sight sight;
-        if (::stat(rules_path().c_str(), &status) == 0) {
+        if (::stat(settings_.rules.c_str(), &status) == 0) {
             constexpr std::int64_t kNanoseconds = 1'000'000'000;
             sight = {.inode = status.st_ino,
                      .size = status.st_size,
@@ -234,7 +229,7 @@ Task<void> Alerting::watch_rules() {
 }
 
 void Alerting::read_rules_again() {
-    Result<alerts::Rules> rules = read_rules(rules_path());
+    Result<alerts::Rules> rules = read_rules(settings_.rules);
     if (!rules) {
         runtime_.log().error("the rules about alerts are not valid; those in force stay",
                              {{"reason", rules.error().message}});

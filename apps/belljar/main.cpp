@@ -57,9 +57,8 @@ struct CommandLine {
 };
 
 constexpr std::array<std::string_view, 9> kOptionsWithValue{
-    "--language",  "--timeout",    "--memory",       "--cpu",
-    "--processes", "--max-output", "--conversation", "--config",
-    "--profile"};
+    "--language",   "--timeout",      "--memory", "--cpu",    "--processes",
+    "--max-output", "--conversation", "--config", "--profile"};
 
 constexpr const char* kConformanceHelp =
     "Adds useless tools, for tests of the MCP protocol; never on a public address";

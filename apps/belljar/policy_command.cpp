@@ -21,9 +21,9 @@ namespace {
 Result<engine::PolicyPlace::Rules> read_rules(const config::Settings& settings,
                                               const std::string& path) {
     BJ_TRY(const std::vector<policy::PolicyText> files, engine::read_policy_files(path));
-    return policy::Rulebook::create({.maximum = policy::policy_from(settings.limits).maximum,
-                                     .settings = settings.policy},
-                                    files);
+    return policy::Rulebook::create(
+        {.maximum = policy::policy_from(settings.limits).maximum, .settings = settings.policy},
+        files);
 }
 
 void print_keys(std::string_view table, std::span<const std::string_view> keys) {
@@ -61,12 +61,12 @@ Result<std::string> read_program(const std::string& file, Bytes limit) {
 }
 
 std::string language_of(const ValidateOptions& options) {
-    return !options.language.empty()         ? options.language
-           : options.file.ends_with(".js")   ? "javascript"
-           : options.file.ends_with(".mjs")  ? "javascript"
-           : options.file.ends_with(".cjs")  ? "javascript"
-           : options.file.ends_with(".ts")   ? "typescript"
-                                             : "python";
+    return !options.language.empty()        ? options.language
+           : options.file.ends_with(".js")  ? "javascript"
+           : options.file.ends_with(".mjs") ? "javascript"
+           : options.file.ends_with(".cjs") ? "javascript"
+           : options.file.ends_with(".ts")  ? "typescript"
+                                            : "python";
 }
 
 Task<Result<void>> read_once(Runtime* runtime, policy::Question question,
@@ -137,8 +137,8 @@ int validate_program(const config::Loaded& loaded, const ValidateOptions& option
         complain(answer.error());
         return kExitFault;
     }
-    fmt::print("{}\n", options.form == OutputForm::Json ? to_text(*answer)
-                                                        : policy::in_words(*answer));
+    fmt::print("{}\n",
+               options.form == OutputForm::Json ? to_text(*answer) : policy::in_words(*answer));
     return answer->at("validation").at("valid").as_bool() ? 0 : kExitFailed;
 }
 

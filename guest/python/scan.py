@@ -22,10 +22,12 @@ SPAWNING = re.compile(
     r"(os|posix)\.(system|popen|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|fork|forkpty|startfile)$"
     r"|subprocess\.\w+$|pty\.(spawn|fork)$|asyncio\.create_subprocess_\w+$"
     r"|asyncio\.subprocess\.\w+$|_posixsubprocess\.\w+$|commands\.get\w+$")
-HARMLESS_SPAWNING = re.compile(r"subprocess\.(PIPE|STDOUT|DEVNULL|\w*Error|TimeoutExpired|list2cmdline)$")
+HARMLESS_SPAWNING = re.compile(
+    r"subprocess\.(PIPE|STDOUT|DEVNULL|\w*Error|TimeoutExpired|list2cmdline)$")
 DESERIALIZING = re.compile(
     r"_?pickle\.(loads?|Unpickler)$|cPickle\.loads?$|marshal\.loads?$|dill\.loads?$|shelve\.open$"
-    r"|yaml\.(unsafe_load|full_load|unsafe_load_all)$|jsonpickle\.decode$|joblib\.load$|torch\.load$"
+    r"|yaml\.(unsafe_load|full_load|unsafe_load_all)$|jsonpickle\.decode$|joblib\.load$"
+    r"|torch\.load$"
     r"|pandas\.read_pickle$|cloudpickle\.loads?$")
 NATIVE = re.compile(r"(ctypes|_ctypes|cffi)(\.\w+)*$")
 SOCKETS = re.compile(
@@ -69,38 +71,51 @@ ESCAPE_PATHS = re.compile(
     r"|/sys/fs/cgroup|docker\.sock|containerd\.sock|crio\.sock|\bnsenter\s+-|\bunshare\s+-"
     r"|/dev/(mem|kmem|kmsg|port)\b|/proc/kcore|/proc/kallsyms|/proc/sysrq-trigger|\bLD_PRELOAD\b"
     r"|/sys/kernel/(debug|uevent_helper)")
-METADATA = re.compile(r"169\.254\.169\.254|metadata\.google\.internal|fd00:ec2::254|100\.100\.100\.200")
+METADATA = re.compile(
+    r"169\.254\.169\.254|metadata\.google\.internal|fd00:ec2::254|100\.100\.100\.200")
 REVERSE_SHELL = re.compile(
     r"/dev/(tcp|udp)/[\w.$]|\b(nc|ncat|netcat)\b[^\n]{0,80}\s-\w*e\s|\b(ba|z|da)?sh\s+-i\b"
     r"|\bsocat\b[^\n]{0,120}\bexec:|mkfifo[^\n]{0,120}\b(nc|ncat)\b", re.IGNORECASE)
 SHELL = re.compile(
-    r"\brm\s+(-\w+\s+)*-\w*[rf]\w*\s+(-\w+\s+)*(--no-preserve-root\s+)?[\"']?(/|~|\*|\$HOME|\.(\s|$))"
+    r"\brm\s+(-\w+\s+)*-\w*[rf]\w*\s+(-\w+\s+)*(--no-preserve-root\s+)?[\"']?"
+    r"(/|~|\*|\$HOME|\.(\s|$))"
     r"|\bmkfs(\.\w+)?\s|\bdd\s+if=[^\n]{0,80}of=/dev/|>\s*/dev/(sd|nvme|vd)|:\(\)\s*\{"
-    r"|\b(curl|wget)\b[^\n|]{0,200}\|\s*(sudo\s+)?(ba|z|da)?sh\b|base64\s+(-d|--decode)[^\n]{0,80}\|\s*\w*sh\b"
+    r"|\b(curl|wget)\b[^\n|]{0,200}\|\s*(sudo\s+)?(ba|z|da)?sh\b"
+    r"|base64\s+(-d|--decode)[^\n]{0,80}\|\s*\w*sh\b"
     r"|\bchmod\s+(-R\s+)?[0-7]*777\s+/|\bcrontab\s+-|/etc/(crontab|cron\.d)|authorized_keys"
     r"|\biptables\s+-F|\bhistory\s+-c\b")
-MINING = re.compile(r"stratum\+(tcp|ssl)://|\bxmrig\b|\bminerd\b|\bcryptonight\b|\bcoinhive\b", re.IGNORECASE)
+MINING = re.compile(
+    r"stratum\+(tcp|ssl)://|\bxmrig\b|\bminerd\b|\bcryptonight\b|\bcoinhive\b", re.IGNORECASE)
 TRAVERSAL = re.compile(r"(\.\./){3,}|(\.\.\\){3,}")
 PLAIN_HTTP = re.compile(r"^http://(?!localhost|127\.|\[::1\])")
 SECRETS = [
     ("a cloud access key", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b")),
     ("an access token", re.compile(
-        r"\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{22,}|\bglpat-[\w-]{20}|\bxox[abprs]-[\w-]{10,}"
+        r"\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{22,}|\bglpat-[\w-]{20}"
+        r"|\bxox[abprs]-[\w-]{10,}"
         r"|\bhf_[A-Za-z0-9]{30,}|\bnpm_[A-Za-z0-9]{36}|\bSG\.[\w-]{16,}\.[\w-]{16,}")),
-    ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20,}|\b[sr]k_live_[A-Za-z0-9]{16,}|\bAIza[\w-]{35}")),
+    ("an API key", re.compile(
+        r"\bsk-[A-Za-z0-9_-]{20,}|\b[sr]k_live_[A-Za-z0-9]{16,}|\bAIza[\w-]{35}")),
     ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
     ("a signed token", re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}")),
-    ("a password in an address", re.compile(r"\b[a-z][a-z0-9+]{2,}://[^\s:/@]{1,64}:(?!\$|\{|<|password@)[^\s:/@]{6,}@")),
+    ("a password in an address", re.compile(
+        r"\b[a-z][a-z0-9+]{2,}://[^\s:/@]{1,64}:(?!\$|\{|<|password@)[^\s:/@]{6,}@")),
 ]
-SECRET_NAMES = re.compile(r"(passw(or)?d|secret|api_?key|access_?key|auth_?token|private_?key|credential)", re.IGNORECASE)
-PLACEHOLDER = re.compile(r"example|change|your|dummy|sample|placeholder|xxx|\*\*\*|<|\$\{|todo|test|\s", re.IGNORECASE)
+SECRET_NAMES = re.compile(
+    r"(passw(or)?d|secret|api_?key|access_?key|auth_?token|private_?key|credential)",
+    re.IGNORECASE)
+PLACEHOLDER = re.compile(
+    r"example|change|your|dummy|sample|placeholder|xxx|\*\*\*|<|\$\{|todo|test|\s",
+    re.IGNORECASE)
 INJECTION = re.compile(
-    r"\b(ignore|disregard|forget|override)\b[^.\n]{0,30}\b(previous|prior|above|earlier|all|your|the)\b"
+    r"\b(ignore|disregard|forget|override)\b[^.\n]{0,30}"
+    r"\b(previous|prior|above|earlier|all|your|the)\b"
     r"[^.\n]{0,20}\b(instructions?|prompts?|rules|guidelines|directions)\b"
     r"|<\|(im_start|im_end|system|endoftext)\|>|\[/?INST\]|<</?SYS>>"
     r"|\b(reveal|print|show|repeat|output|leak)\b[^.\n]{0,30}\b(system|hidden|initial) prompt\b"
     r"|\byou are now (dan|in developer mode|jailbroken|unrestricted)\b"
-    r"|\bdo not (tell|inform|alert|mention[^.\n]{0,15} to) the user\b|\bnew (system )?instructions\s*:",
+    r"|\bdo not (tell|inform|alert|mention[^.\n]{0,15} to) the user\b"
+    r"|\bnew (system )?instructions\s*:",
     re.IGNORECASE)
 HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069]")
 BASE64_TEXT = re.compile(r"[A-Za-z0-9+/=\s]{400,}")
@@ -143,7 +158,8 @@ class Scan:
         self.modules = set(self.names.values())
         for node in nodes:
             self.look(node)
-        spawns = any(rule in ("process.spawn", "code.eval", "code.obfuscated") for rule, _, _ in self.found)
+        spawns = any(found[0] in ("process.spawn", "code.eval", "code.obfuscated")
+                     for found in self.found)
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
                 self.look_at_text(node, spawns)
@@ -203,10 +219,13 @@ class Scan:
         if isinstance(node, ast.Subscript):
             base = self.dotted(node.value, depth + 1)
             key = self.fold(node.slice)
-            if base in ("__builtins__", "globals()", "sys.modules", "__builtins__.__dict__") and key:
+            if base is None or not key:
+                return None
+            if base in ("__builtins__", "globals()", "__builtins__.__dict__") or base.endswith(
+                    "sys.modules"):
                 return key
-            if base is not None and base.endswith((".__dict__", ".sys.modules")) and key:
-                return f"{base.removesuffix('.__dict__')}.{key}" if base.endswith("__dict__") else key
+            if base.endswith(".__dict__"):
+                return f"{base.removesuffix('.__dict__')}.{key}"
         return None
 
     def dotted_call(self, node, depth):
@@ -244,8 +263,8 @@ class Scan:
             left, right = self.fold(node.left, depth + 1), self.fold(node.right, depth + 1)
             return None if left is None or right is None else (left + right)[:FOLDED_LIMIT]
         if isinstance(node, ast.JoinedStr):
-            parts = [self.fold(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
-                     for part in node.values]
+            parts = [self.fold(getattr(part, "value", None) if isinstance(part, ast.FormattedValue)
+                               else part, depth + 1) for part in node.values]
             return None if None in parts else "".join(parts)[:FOLDED_LIMIT]
         if isinstance(node, ast.Subscript) and is_reversal(node.slice):
             text = self.fold(node.value, depth + 1)
@@ -382,8 +401,9 @@ class Scan:
             self.look_at_import(node, plain)
         elif name in LOADERS:
             self.add("code.dynamic_import", node, name)
-        elif plain == "getattr" and len(node.args) >= 2 and not isinstance(node.args[1], ast.Constant):
-            if self.fold(node.args[1]) in DANGEROUS_WORDS:
+        elif plain == "getattr" and len(node.args) >= 2:
+            computed = not isinstance(node.args[1], ast.Constant)
+            if computed and self.fold(node.args[1]) in DANGEROUS_WORDS:
                 self.add("code.obfuscated", node)
         elif REQUESTS.match(name):
             self.add("network.request", node, name)
@@ -399,8 +419,8 @@ class Scan:
             self.add("resource.memory", node)
         elif name == "os.dup2" and "socket" in " ".join(self.names.values()):
             self.add("network.reverse_shell", node)
-        if isinstance(node.func, ast.Name) and node.func.id == plain and plain not in CALLED_ALREADY:
-            if plain in BUILTINS and plain not in self.values:
+        if isinstance(node.func, ast.Name) and node.func.id == plain and plain in BUILTINS:
+            if plain not in CALLED_ALREADY and plain not in self.values:
                 self.builtins.append((node.lineno, plain))
         self.look_at_handed(node)
 
@@ -445,7 +465,8 @@ class Scan:
             inner.look(part)
         for rule, _, subject in inner.found:
             self.add(rule, node, subject)
-        self.imports += [(node.lineno, one) for part in ast.walk(tree) for one in plain_imports(part)]
+        for part in ast.walk(tree):
+            self.imports += [(node.lineno, one) for one in plain_imports(part)]
 
     def look_at_import(self, node, name):
         text = self.fold(node.args[0]) if node.args else None
@@ -463,7 +484,8 @@ class Scan:
         if place is None:
             return
         own = place.startswith(("/tmp/", "/workspace/", "/data/", "/dev/shm/"))
-        if name in REMOVING and not own and (place.startswith(("/", "~")) or place in (".", "..", "*")):
+        foreign = place.startswith(("/", "~")) or place in (".", "..", "*")
+        if name in REMOVING and foreign and not own:
             self.add("files.destructive", node, name)
         elif name in WALKING and place in ("/", "~", "/home", "/root", "/etc"):
             self.add("files.traversal", node)
@@ -471,14 +493,16 @@ class Scan:
     def look_at_handed(self, node):
         """Builtins by another way: map(eval, ...)."""
         for argument in node.args:
-            name = self.dotted(argument) if isinstance(argument, (ast.Name, ast.Attribute)) else None
+            is_name = isinstance(argument, (ast.Name, ast.Attribute))
+            name = self.dotted(argument) if is_name else None
             if name in EVALUATED and not self.is_defined(name):
                 self.add("code.eval", argument, name.rpartition(".")[2])
 
     def look_at_loop(self, node):
         if not (isinstance(node.test, ast.Constant) and node.test.value) or leaves(node.body):
             return
-        calls = [self.dotted(part.func) or "" for part in ast.walk(node) if isinstance(part, ast.Call)]
+        calls = [self.dotted(part.func) or "" for part in ast.walk(node)
+                 if isinstance(part, ast.Call)]
         methods = [part.func.attr for part in ast.walk(node)
                    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
         if any(SPAWNING.match(name) or name == "multiprocessing.Process" for name in calls):
@@ -504,14 +528,15 @@ class Scan:
         if isinstance(node, ast.keyword):
             pairs = [(node.arg or "", node.value)]
         elif isinstance(node, ast.Dict):
-            pairs = [(getattr(key, "value", ""), value) for key, value in zip(node.keys, node.values)]
+            pairs = [(getattr(key, "value", ""), value)
+                     for key, value in zip(node.keys, node.values)]
         else:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             pairs = [(target_name(target), node.value) for target in targets]
         for name, value in pairs:
-            if isinstance(name, str) and isinstance(value, ast.Constant) and isinstance(value.value, str):
-                if looks_secret(name, value.value):
-                    self.add("secret.in_code", value, "a password or key")
+            text = value.value if isinstance(value, ast.Constant) else None
+            if isinstance(name, str) and isinstance(text, str) and looks_secret(name, text):
+                self.add("secret.in_code", value, "a password or key")
 
     def look_at_text(self, node, spawns):
         text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
@@ -543,7 +568,8 @@ class Scan:
             if pattern.search(text):
                 self.add(rule, node)
         if spawns and SHELL.search(text):
-            self.add("resource.fork_bomb" if ":()" in text.replace(" ", "") else "process.shell", node)
+            is_bomb = ":()" in text.replace(" ", "")
+            self.add("resource.fork_bomb" if is_bomb else "process.shell", node)
 
     def look_at_source(self):
         for rule, pattern in (("text.prompt_injection", INJECTION), ("code.hidden_text", HIDDEN)):
@@ -591,12 +617,15 @@ def number_of(node):
     return 0
 
 
+LEAVING = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+
+
 def leaves(body):
     """Whether a loop can be left from inside."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)):
+        if isinstance(node, LEAVING):
             return True
         if isinstance(node, ast.Call):
             if target_name(node.func) in ("exit", "quit", "_exit", "next", "input"):

@@ -103,13 +103,13 @@ Result<std::string> text_at(const json::object& object, std::string_view key,
     return std::string(value->get_string());
 }
 
-Result<void> check_members(const json::object& object, std::initializer_list<std::string_view> known,
-                           std::string_view needed) {
+Result<void> check_members(const json::object& object,
+                           std::initializer_list<std::string_view> known, std::string_view needed) {
     for (const auto& entry : object) {
         if (std::ranges::find(known, std::string_view(entry.key())) == known.end()) {
-            return fail(ErrorCode::InvalidArgument,
-                        fmt::format("unknown member \"{}\"",
-                                    std::string_view(entry.key()).substr(0, 64)));
+            return fail(
+                ErrorCode::InvalidArgument,
+                fmt::format("unknown member \"{}\"", std::string_view(entry.key()).substr(0, 64)));
         }
     }
     if (!object.contains(needed)) {
@@ -141,8 +141,8 @@ Result<policy::Question> read_question(const policy::Rulebook& rules, const std:
 Result<engine::Approval> read_approval(const access::HttpRequest& request) {
     BJ_TRY(const json::object object, read_object(request.body, kApprovalExample));
     BJ_TRY_VOID(check_members(object, {"code_sha256", "lifetime_seconds"}, "code_sha256"));
-    engine::Approval approval{
-        .approver = request.principal.empty() ? "the operator" : request.principal};
+    engine::Approval approval{.approver =
+                                  request.principal.empty() ? "the operator" : request.principal};
     BJ_TRY(approval.code_sha256, text_at(object, "code_sha256", ""));
     if (const json::value* seconds = object.if_contains("lifetime_seconds")) {
         if (!seconds->is_int64() || seconds->get_int64() < 1 || seconds->get_int64() > 86'400) {
@@ -177,8 +177,9 @@ void PolicyRoutes::add_to(OperationTable& table) {
     table.add(std::move(shown));
     Operation asked = operation("validateCode", "POST", "/v1/policy/validate",
                                 "Reads a program without running it");
-    asked.description = "As the tool validate_code: by the grammar of the interpreter that would "
-                        "run it, in a jar.";
+    asked.description =
+        "As the tool validate_code: by the grammar of the interpreter that would "
+        "run it, in a jar.";
     asked.rights = {Right::RunExec};
     asked.bodies = {{.schema = reference("ValidationQuestion")}};
     asked.answers = {answer_in("Validation", "What a profile says of it.")};
@@ -186,8 +187,9 @@ void PolicyRoutes::add_to(OperationTable& table) {
     table.add(std::move(asked));
     Operation approved = operation("approveCode", "POST", "/v1/policy/approvals",
                                    "Lets a program run that policy wants a person to look at");
-    approved.description = "By the SHA-256 of its text, which its refusal tells. In force for an "
-                           "hour if nothing else is said, and at most until the server ends.";
+    approved.description =
+        "By the SHA-256 of its text, which its refusal tells. In force for an "
+        "hour if nothing else is said, and at most until the server ends.";
     approved.rights = {Right::Operate};
     approved.bodies = {{.schema = reference("Approval")}};
     approved.answers = {answer_in("Approval", "It is in force.", 201)};
@@ -206,8 +208,8 @@ HttpResponse PolicyRoutes::show(const access::HttpRequest& request) const {
     object["since"] = format_utc(news.since);
     object["scan_rules"] = rule_list();
     if (access::allows(request.rights, access::Rights{Right::Operate})) {
-        object["problem"] =
-            news.problem.empty() ? json::value(nullptr) : json::value(make_valid_utf8(news.problem));
+        object["problem"] = news.problem.empty() ? json::value(nullptr)
+                                                 : json::value(make_valid_utf8(news.problem));
     } else {
         object.erase("principals");
     }
@@ -237,8 +239,8 @@ Task<HttpResponse> PolicyRoutes::validate(Call call) {
     if (!result) {
         co_return refuse(result.error());
     }
-    co_return HttpResponse{
-        .body = to_text(policy::validate(*question, engine::reading_of(*result)))};
+    co_return HttpResponse{.body =
+                               to_text(policy::validate(*question, engine::reading_of(*result)))};
 }
 
 HttpResponse PolicyRoutes::approve(const access::HttpRequest& request) {

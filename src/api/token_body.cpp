@@ -70,7 +70,8 @@ Result<execution::PrincipalLimits> read_limits(const json::value& value,
         if (limit.is_null()) {
             merged.erase(key);
         } else if (key == "profile") {
-            if (!limit.is_string() || limit.get_string().empty() || limit.get_string().size() > 128) {
+            if (!limit.is_string() || limit.get_string().empty() ||
+                limit.get_string().size() > 128) {
                 return wrong("\"limits.profile\" must be the name of a profile");
             }
             merged[key] = limit;
@@ -120,10 +121,9 @@ json::object limits_schema() {
          {"runs_per_day", limit_schema("Runs on a day (UTC).", kLargestLimit)},
          {"cpu_seconds_per_day", limit_schema("CPU seconds on a day (UTC).", kLargestLimit)},
          {"storage_bytes", limit_schema("Files of all conversations.", kLargestLimit)},
-         {"profile",
-          json::object{{"type", json::array{"string", "null"}},
-                       {"maxLength", 128},
-                       {"description", "Of policy, under which its programs run."}}}},
+         {"profile", json::object{{"type", json::array{"string", "null"}},
+                                  {"maxLength", 128},
+                                  {"description", "Of policy, under which its programs run."}}}},
         json::array{});
     schema["additionalProperties"] = false;
     schema["description"] = "Where they differ from those of everybody; 0 is no limit.";

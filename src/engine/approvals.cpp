@@ -12,8 +12,7 @@ Result<void> Approvals::add(Approval approval, Time now) {
                     "\"code_sha256\" must be the SHA-256 of the program, as 64 digits of 0-9a-f");
     }
     if (approval.lifetime <= std::chrono::seconds(0) || approval.lifetime > kLongest) {
-        return fail(ErrorCode::InvalidArgument,
-                    "\"lifetime_seconds\" must be between 1 and 86400");
+        return fail(ErrorCode::InvalidArgument, "\"lifetime_seconds\" must be between 1 and 86400");
     }
     std::erase_if(entries_, [now](const auto& entry) { return entry.second.until <= now; });
     if (entries_.size() >= kMost && !entries_.contains(approval.code_sha256)) {

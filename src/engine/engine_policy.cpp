@@ -170,8 +170,7 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
     }
     BJ_CO_TRY(LanguagePtr language, co_await language_for(&request));
     RunRequest asker{.principal = request.principal, .conversation_id = request.conversation_id};
-    const bool scans =
-        policy::scans(**profile) && request.author == execution::Author::Caller;
+    const bool scans = policy::scans(**profile) && request.author == execution::Author::Caller;
     Result<Decision> decision =
         co_await decide_under(rules, *profile, std::move(language), std::move(request));
     if (!decision) {
@@ -195,10 +194,8 @@ Task<Result<Engine::Decision>> Engine::decide_under(Rules rules, const policy::P
         BJ_CO_TRY_VOID(policy::check_profile(*profile, request, name));
     }
     BJ_CO_TRY_VOID(check_floor(options_.isolation, profile->isolation));
-    const policy::Policy usual =
-        policy::with_defaults(options_.policy, decision.manifest->limits);
-    BJ_CO_TRY(decision.plan,
-              policy::decide(policy::within(usual, *profile), std::move(request)));
+    const policy::Policy usual = policy::with_defaults(options_.policy, decision.manifest->limits);
+    BJ_CO_TRY(decision.plan, policy::decide(policy::within(usual, *profile), std::move(request)));
     policy::apply_profile(*rules, *profile, name, decision.plan);
     decision.plan.privacy = join(std::move(decision.plan.privacy), options_.privacy);
     BJ_CO_TRY_VOID(privacy::parse_types(decision.plan.privacy.mask));
@@ -218,16 +215,17 @@ Task<Result<policy::Reading>> Engine::read_code(const RunRequest* request, std::
         co_return policy::unreadable("its interpreter is not here");
     }
     BJ_CO_TRY_VOID(co_await languages_.await_usable(reader));
-    RunPlan plan{.execution_id = make_uuid(),
-                 .limits = policy::with_defaults(options_.policy, reader->manifest->limits).defaults};
+    RunPlan plan{
+        .execution_id = make_uuid(),
+        .limits = policy::with_defaults(options_.policy, reader->manifest->limits).defaults};
     plan.limits.timeout = *reading.timeout;
     plan.request = std::move(reading);
     const auto cancellation = std::make_shared<Cancellation>();
     BJ_CO_TRY(const Admission::Ticket ticket,
               co_await admission_.enter(request->principal, Clock::now() + options_.queue_time,
                                         cancellation));
-    BJ_CO_TRY(const RunResult result, co_await run_in_jar(std::move(plan), reader->manifest,
-                                                          cancellation, LiveStreams{}));
+    BJ_CO_TRY(const RunResult result,
+              co_await run_in_jar(std::move(plan), reader->manifest, cancellation, LiveStreams{}));
     co_return reading_of(result);
 }
 

@@ -134,10 +134,7 @@ Result<std::vector<PolicyText>> read_policy_files(const std::string& path) {
 
 PolicyPlace::PolicyPlace(const asio::any_io_executor& executor, std::string path,
                          policy::Rulebook::Grounds grounds)
-    : path_(std::move(path)),
-      grounds_(std::move(grounds)),
-      events_(executor),
-      timer_(executor) {}
+    : path_(std::move(path)), grounds_(std::move(grounds)), events_(executor), timer_(executor) {}
 
 Result<PolicyPlace::Rules> PolicyPlace::read() {
     BJ_TRY(const std::vector<PolicyText> files, read_policy_files(path_));

@@ -65,7 +65,7 @@ struct RunRequest {
     // nothing: every module.
     std::shared_ptr<const ImportRules> profile_imports{};
     Author author = Author::Caller;
-    bool network = false;                  // asks for one
+    bool network = false;  // asks for one
     // A person was shown what the scanner found, and has agreed: who, as far as that is known.
     std::optional<std::string> approved_by{};
     // An interpreter that stays: a new one or that of the conversation, or the one of this name.

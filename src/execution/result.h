@@ -164,10 +164,10 @@ struct RunResult {
     Timing timing{};
     std::string profile{};  // under which it ran
     std::string policy_version{};
-    std::string tools_digest{};       // of the approved tools that it could import
-    std::vector<Finding> findings{};  // of the scanner, before it ran
+    std::string tools_digest{};                  // of the approved tools that it could import
+    std::vector<Finding> findings{};             // of the scanner, before it ran
     std::vector<std::string> refused_imports{};  // modules, by the guest's own word
-    MaskCounts masked{};              // of its output
+    MaskCounts masked{};                         // of its output
     FileAccess file_access{};
     NetworkAttempts network_attempts{};
     std::optional<std::string> trace{};  // id of the caller's trace

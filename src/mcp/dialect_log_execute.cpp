@@ -99,6 +99,7 @@ ToolDefinition define_execute_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_execute_code(info);
     definition.name = "log_analysis.execute_code";
     definition.title = "Run code on logs";
+    definition.annotations["title"] = definition.title;
     definition.tasks = TaskUse::Never;
     definition.output_schema = {};  // its answer is its text
     definition.description =
@@ -114,6 +115,7 @@ ToolDefinition define_search_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_search_tools(info);
     definition.name = "log_analysis.search_tools";
     definition.title = "Find functions for logs";
+    definition.annotations["title"] = definition.title;
     definition.description =
         "Finds functions of the approved modules by words, as search_tools does. Use it to learn "
         "what a program can call. The text that comes back is a JSON list of module, name, "

@@ -204,8 +204,9 @@ std::optional<Denial> explain_error(const GuestError& error) {
 Denial refuse_import(const std::string& module) {
     return {.what = fmt::format("tried to import '{}'", clean(module)),
             .rule = "policy.import",
-            .hint = "Use the modules that allowed_imports and the profile allow; get_sandbox_info "
-                    "lists those of each profile.",
+            .hint =
+                "Use the modules that allowed_imports and the profile allow; get_sandbox_info "
+                "lists those of each profile.",
             .source = DenialSource::Guest};
 }
 

@@ -35,8 +35,8 @@ constexpr auto kFilesystem = std::to_array<std::string_view>(
 constexpr auto kNodeBasic = std::to_array<std::string_view>(
     {"assert", "buffer", "console", "crypto", "events", "path", "perf_hooks", "punycode",
      "querystring", "stream", "string_decoder", "timers", "url", "util"});
-constexpr auto kNodeNetwork = std::to_array<std::string_view>(
-    {"dgram", "dns", "http", "http2", "https", "net", "tls"});
+constexpr auto kNodeNetwork =
+    std::to_array<std::string_view>({"dgram", "dns", "http", "http2", "https", "net", "tls"});
 constexpr auto kNodeFilesystem = std::to_array<std::string_view>({"fs", "readline", "zlib"});
 
 // A statement about the language rather than an import.
@@ -69,9 +69,7 @@ const std::array<Family, 3>& families() {
     return kFamilies;
 }
 
-std::vector<std::string> strings(Modules modules) {
-    return {modules.begin(), modules.end()};
-}
+std::vector<std::string> strings(Modules modules) { return {modules.begin(), modules.end()}; }
 
 void add(Imports& imports, Modules modules) {
     imports.modules.insert(imports.modules.end(), modules.begin(), modules.end());
@@ -187,8 +185,8 @@ std::string default_profile_name(const config::PolicySettings& settings) {
 }
 
 const std::vector<std::string_view>& maskable_types() {
-    static const std::vector<std::string_view> kTypes{
-        "api_key", "credit_card", "email", "iban", "ip_address", "mac_address", "phone", "ssn"};
+    static const std::vector<std::string_view> kTypes{"api_key",    "credit_card", "email", "iban",
+                                                      "ip_address", "mac_address", "phone", "ssn"};
     return kTypes;
 }
 

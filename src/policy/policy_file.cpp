@@ -62,9 +62,10 @@ class Section {
                 continue;
             }
             const auto meant = config::nearest(key.str(), known);
-            refuse(key.str(), fmt::format("is no key{}; allowed are {}",
-                                          meant ? fmt::format("; did you mean \"{}\"?", *meant) : "",
-                                          fmt::join(known, ", ")));
+            refuse(key.str(),
+                   fmt::format("is no key{}; allowed are {}",
+                               meant ? fmt::format("; did you mean \"{}\"?", *meant) : "",
+                               fmt::join(known, ", ")));
         }
     }
 
@@ -151,10 +152,11 @@ class Section {
         for (const toml::node& item : *node->as_array()) {
             const toml::value<std::string>* name = item.as_string();
             if (name == nullptr || !test(name->get())) {
-                refuse(key, fmt::format("must be a list of {}{}", rule,
-                                        name == nullptr
-                                            ? ""
-                                            : fmt::format(", not {}", config::quoted(name->get()))));
+                refuse(key,
+                       fmt::format("must be a list of {}{}", rule,
+                                   name == nullptr
+                                       ? ""
+                                       : fmt::format(", not {}", config::quoted(name->get()))));
                 return std::nullopt;
             }
             items.push_back(name->get());
@@ -167,9 +169,8 @@ class Section {
 
     // Names, or ["*"] for all.
     [[nodiscard]] std::optional<Names> names(std::string_view key) const {
-        const auto found = list(key, "names, or [\"*\"] for all", [](std::string_view name) {
-            return name == "*" || is_word(name);
-        });
+        const auto found = list(key, "names, or [\"*\"] for all",
+                                [](std::string_view name) { return name == "*" || is_word(name); });
         if (!found) {
             return std::nullopt;
         }
@@ -229,8 +230,8 @@ ImportsDraft read_imports(const Section& section, const std::string& language) {
     const auto fits = [](std::string_view name) { return name == "*" || is_module(name); };
     if (const auto instead = section.list(language, kModules, fits)) {
         const bool all = std::ranges::find(*instead, "*") != instead->end();
-        draft.instead = all ? Imports{}
-                            : Imports{.reach = Imports::Reach::Listed, .modules = *instead};
+        draft.instead =
+            all ? Imports{} : Imports{.reach = Imports::Reach::Listed, .modules = *instead};
     }
     draft.add = section.list(language + "_add", "module names", is_module)
                     .value_or(std::vector<std::string>());
@@ -352,16 +353,16 @@ ProfileDraft read_profile(std::string name, const Section& section, Place place)
     draft.languages = section.names("languages");
     draft.network = section.parsed("network", "allow or deny", parse_network);
     draft.tool_sets = section.names("tool_sets");
-    draft.isolation =
-        section.parsed("isolation", "full, standard or basic", [](const std::string& text) {
-            return config::meaning_of<config::IsolationFloor>(text);
-        });
+    draft.isolation = section.parsed(
+        "isolation", "full, standard or basic",
+        [](const std::string& text) { return config::meaning_of<config::IsolationFloor>(text); });
     draft.warn_builtins = section.list("warn_builtins", "names of builtin functions", is_word);
     read_parts(section, draft);
     return draft;
 }
 
-// Two files that say something about the same name are two opinions, of which none is the right one.
+// Two files that say something about the same name are two opinions, of which none is the right
+// one.
 template <typename T>
 void put(std::map<std::string, T>& all, const std::string& name, T value,
          config::Problems& problems) {
@@ -417,9 +418,7 @@ void read_root(const Section& root, PolicyDraft& draft) {
 
 }  // namespace
 
-std::string Place::describe() const {
-    return line > 0 ? fmt::format("{}:{}", file, line) : file;
-}
+std::string Place::describe() const { return line > 0 ? fmt::format("{}:{}", file, line) : file; }
 
 void read_policy(const PolicyText& file, PolicyDraft& draft, config::Problems& problems) {
     if (file.text.size() > kLargestPolicyFile.count) {

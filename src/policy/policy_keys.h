@@ -12,10 +12,9 @@ inline constexpr auto kProfileKeys = std::to_array<std::string_view>(
     {"description", "extends", "imports", "languages", "network", "limits", "tool_sets",
      "isolation", "warn_builtins", "scan", "privacy"});
 inline constexpr auto kImportKeys = std::to_array<std::string_view>(
-    {"python", "python_add", "python_remove", "javascript", "javascript_add",
-     "javascript_remove"});
-inline constexpr auto kLimitKeys = std::to_array<std::string_view>(
-    {"timeout", "memory", "cpu", "processes", "output", "tmp"});
+    {"python", "python_add", "python_remove", "javascript", "javascript_add", "javascript_remove"});
+inline constexpr auto kLimitKeys =
+    std::to_array<std::string_view>({"timeout", "memory", "cpu", "processes", "output", "tmp"});
 inline constexpr auto kScanKeys =
     std::to_array<std::string_view>({"low", "medium", "high", "critical", "rules"});
 inline constexpr auto kPrivacyKeys = std::to_array<std::string_view>({"mask"});

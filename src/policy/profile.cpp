@@ -67,9 +67,7 @@ bool may_ask(const Profile& profile) {
     return any_action(profile, [](ScanAction action) { return action == ScanAction::Ask; });
 }
 
-std::string_view name_of(Network network) {
-    return network == Network::Allowed ? "allow" : "deny";
-}
+std::string_view name_of(Network network) { return network == Network::Allowed ? "allow" : "deny"; }
 
 std::string in_words(const Names& names) {
     return names ? fmt::format("{}", fmt::join(*names, ", ")) : "all";

@@ -58,9 +58,9 @@ struct Profile {
     std::string description{};
     std::string extends{};  // empty: none
     Imports python{};
-    Imports javascript{};                  // of TypeScript too
-    std::vector<std::string> added{};      // modules of Python that it does not take over
-    Names languages{};                     // sorted
+    Imports javascript{};              // of TypeScript too
+    std::vector<std::string> added{};  // modules of Python that it does not take over
+    Names languages{};                 // sorted
     Network network = Network::Denied;
     LimitCaps limits{};
     Names tool_sets{};  // sorted

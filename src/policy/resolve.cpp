@@ -57,9 +57,10 @@ class Resolver {
     void run() {
         for (const auto& [name, draft] : draft_.profiles) {
             if (profiles_.contains(name)) {
-                problems_.add(fmt::format("{}: {} is a profile that every installation has; "
-                                          "choose another name and extend it",
-                                          draft.place.describe(), config::quoted(name)));
+                problems_.add(
+                    fmt::format("{}: {} is a profile that every installation has; "
+                                "choose another name and extend it",
+                                draft.place.describe(), config::quoted(name)));
                 return;
             }
         }

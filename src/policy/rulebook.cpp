@@ -163,11 +163,11 @@ Result<const Profile*> Rulebook::choose(const Caller& caller,
     }
     BJ_TRY(const Profile* wanted, find(*asked));
     if (const std::optional<std::string> reason = why_wider(*wanted, *held)) {
-        return fail(ErrorCode::Denied,
-                    fmt::format("\"profile\": {} is not narrower than {}, which is yours: {}; you "
-                                "may ask for {}",
-                                wanted->name, held->name, *reason,
-                                fmt::join(narrower_than(*held), ", ")));
+        return fail(
+            ErrorCode::Denied,
+            fmt::format("\"profile\": {} is not narrower than {}, which is yours: {}; you "
+                        "may ask for {}",
+                        wanted->name, held->name, *reason, fmt::join(narrower_than(*held), ", ")));
     }
     return wanted;
 }

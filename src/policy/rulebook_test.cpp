@@ -8,9 +8,7 @@
 namespace belljar::policy {
 namespace {
 
-Rulebook::Grounds grounds() {
-    return {.maximum = policy_from(config::LimitSettings{}).maximum};
-}
+Rulebook::Grounds grounds() { return {.maximum = policy_from(config::LimitSettings{}).maximum}; }
 
 Result<std::shared_ptr<const Rulebook>> read(const std::string& text) {
     return Rulebook::create(grounds(), {{.name = "policy.toml", .text = text}});
@@ -182,7 +180,8 @@ TEST(Narrower, EachRespectCounts) {
 
 TEST(Rulebook, SwitchesOfTheConfigurationSelect) {
     const auto selected = [](config::PolicySettings settings) {
-        const auto book = Rulebook::create({.maximum = grounds().maximum, .settings = settings}, {});
+        const auto book =
+            Rulebook::create({.maximum = grounds().maximum, .settings = settings}, {});
         return book ? (*book)->default_profile() : book.error().message;
     };
     using config::Switch;
@@ -226,8 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[profiles.a]\nextends=\"b\"\n[profiles.b]\nextends=\"a\"",
                 "profiles that extend each other in a circle: a -> b -> a"},
         Mistake{"[profiles.a]\nextends=\"a\"", "in a circle: a -> a"},
-        Mistake{"[principals.x]\nprofile=\"none\"",
-                "policy.toml:1: there is no profile \"none\""},
+        Mistake{"[principals.x]\nprofile=\"none\"", "policy.toml:1: there is no profile \"none\""},
         Mistake{"[principals.x]", "\"principals.x.profile\" is missing: the name of a profile"},
         Mistake{"default_profile = \"none\"", "policy.toml:1: there is no profile \"none\""},
         Mistake{"[profiles.basic]", "\"basic\" is a profile that every installation has"},
@@ -251,8 +249,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"[profiles.a]\nisolation = \"none\"", "must be full, standard or basic"},
         Mistake{"profiles = 3", "\"profiles\" must be a table"},
         Mistake{"[profiles]\na = 3", "\"profiles.a\" must be a table"},
-        Mistake{"version = 2", "\"version\" must be 1"},
-        Mistake{"[profiles.a", "policy.toml:1:"}, Mistake{"a = \xff\xfe", "is not UTF-8"},
+        Mistake{"version = 2", "\"version\" must be 1"}, Mistake{"[profiles.a", "policy.toml:1:"},
+        Mistake{"a = \xff\xfe", "is not UTF-8"},
         Mistake{"[profiles.\"a b\"]", "must have a name of letters"}));
 
 TEST(PolicyFile, ThatIsHugeIsRefused) {

@@ -85,9 +85,9 @@ json::array errors_of(const Question& question, const Reading& reading,
     json::array errors;
     for (const Spot& import : reading.imports) {
         if (!is_allowed(question, import.text)) {
-            errors.emplace_back(
-                at_line(import.line, fmt::format("Import '{}' is not allowed",
-                                                 refused_name(question, import.text))));
+            errors.emplace_back(at_line(
+                import.line,
+                fmt::format("Import '{}' is not allowed", refused_name(question, import.text))));
         }
     }
     for (const Finding& finding : findings) {
@@ -143,9 +143,8 @@ json::array recommend(const Question& question, const Reading& reading, bool val
     } else if (!valid) {
         advice.emplace_back("Some operations may be restricted in sandbox environment");
     }
-    if (std::ranges::any_of(findings, [](const Finding& finding) {
-            return finding.action == ScanAction::Ask;
-        })) {
+    if (std::ranges::any_of(
+            findings, [](const Finding& finding) { return finding.action == ScanAction::Ask; })) {
         advice.emplace_back("A person has to agree before this code may run");
     }
     if (!question.profile_given && !reading.problem) {

@@ -13,8 +13,8 @@ struct Question {
     std::string code{};
     std::string language{};
     const Profile* profile = nullptr;
-    bool profile_given = true;      // or taken for granted
-    std::string usual_profile{};    // under which it would run
+    bool profile_given = true;    // or taken for granted
+    std::string usual_profile{};  // under which it would run
 };
 
 // What is said of it: {validation, analysis, recommendations, warnings, findings, language,

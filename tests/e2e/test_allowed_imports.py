@@ -24,7 +24,8 @@ def refusal(server, code, allowed, **arguments):
     ("await_me = lambda: __import__('os.path')\nawait_me()", "os"),
     ("import asyncio", "asyncio")])
 def test_another_module_is_refused(server, code, module):
-    assert refusal(server, code, ["math"])["message"] == f"Import of '{module}' is not allowed in sandbox"
+    assert refusal(server, code, ["math"])["message"] == (
+        f"Import of '{module}' is not allowed in sandbox")
 
 
 @pytest.mark.parametrize("code", [

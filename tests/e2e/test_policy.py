@@ -353,7 +353,8 @@ def test_rules_change_while_the_server_runs(rules):
     ("[profiles.team]\nextends = \"basik\"",
      'policy.toml:2: "profiles.team.extends": there is no profile "basik"; did you mean "basic"?'),
     ("[profiles.a]\nextends = \"b\"\n[profiles.b]\nextends = \"a\"", "in a circle: a -> b -> a"),
-    ("[profiles.team.limits]\ntimeout = 5", 'policy.toml:2: "profiles.team.limits.timeout" must be'),
+    ("[profiles.team.limits]\ntimeout = 5",
+     'policy.toml:2: "profiles.team.limits.timeout" must be a text in quotes'),
     ("[principals.x]\nprofile = \"nobody\"", 'there is no profile "nobody"'),
     ("not toml at all", "policy.toml:1"), ("x = \x01", "policy.toml:1"),
     ("#" * (2 << 20), "larger than 1m")])

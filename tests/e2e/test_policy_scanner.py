@@ -57,7 +57,8 @@ def test_rules_have_stable_names_and_severities(server, code, language, rule, se
 
 
 def test_a_template_string_is_no_injection(server):
-    told = validate(server, "const name = 'x';\nconsole.log(`hello ${name}`);", language="javascript")
+    code = "const name = 'x';\nconsole.log(`hello ${name}`);"
+    told = validate(server, code, language="javascript")
     assert told["findings"] == [] and told["validation"]["valid"]
 
 

@@ -30,7 +30,7 @@ SYMBOLIZER = pathlib.Path("/usr/lib/llvm-19/bin/llvm-symbolizer")
 SUITES = ("unit", "e2e", "web", "clients", "conformance", "fuzz")
 OUTPUT_LINES_SHOWN = 80
 # Seconds that one program of the suite may take, and how much slower the sanitizers make it.
-TIME_LIMITS = {"unit": 300, "e2e": 2700, "web": 600, "clients": 900, "conformance": 300,
+TIME_LIMITS = {"unit": 300, "e2e": 2700, "web": 900, "clients": 900, "conformance": 300,
                "fuzz": 300}
 SLOWDOWN = {"asan": 4, "tsan": 8}
 

@@ -94,7 +94,11 @@ test("a cell that fails or is cancelled says so, and the session goes on", async
   const failed = await runCell(page, "1/0");
   assert.match(await failed.locator(".error-line").innerText(), /ZeroDivisionError/);
   const cell = page.locator("#notebook .cell").last();
-  await writeInto(page, cell.locator(".cm-content"), "import time\nprint('on', flush=True)\nwhile True: time.sleep(1)");
+  await writeInto(
+    page,
+    cell.locator(".cm-content"),
+    "import time\nprint('on', flush=True)\nwhile True: time.sleep(1)",
+  );
   await cell.getByRole("button", { name: "Run cell" }).click();
   await cell.locator(".terminal", { hasText: "on" }).waitFor();
   await cell.getByRole("button", { name: "Cancel" }).click();

@@ -40,8 +40,9 @@ const look = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "var(--active-line)" },
   ".cm-activeLineGutter": { backgroundColor: "transparent", color: "var(--ink)" },
   ".cm-cursor": { borderLeftColor: "var(--accent)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground":
-    { backgroundColor: "var(--selection)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground": {
+    backgroundColor: "var(--selection)",
+  },
   ".cm-matchingBracket": { backgroundColor: "var(--selection)", outline: "none" },
 });
 
@@ -67,7 +68,8 @@ const typeOver = EditorView.domEventHandlers({
     const { main } = view.state.selection;
     const text = event.data;
     if (event.inputType !== "insertText" || !text || main.empty || view.composing) return false;
-    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input" });
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(text), { userEvent: "input" });
     const handlers = view.state.facet(EditorView.inputHandler);
     if (!handlers.some((handle) => handle(view, main.from, main.to, text, insert))) {
       view.dispatch(insert());

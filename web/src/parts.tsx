@@ -202,7 +202,7 @@ export function SureButton({
   const press = async () => {
     if (state === "idle") {
       setState("asked");
-      setTimeout(() => setState((now) => (now === "asked" ? "idle" : now)), 4000);
+      setTimeout(() => setState((now) => (now === "asked" ? "idle" : now)), 15_000);
       return;
     }
     setState("busy");

@@ -12,7 +12,7 @@ import { Terminal } from "./terminal";
 export type Phase = "idle" | "starting" | "running" | "ended";
 
 // How long a run that was asked to end may take for it before we stop listening.
-const PATIENCE = 5000;
+const PATIENCE = 20_000;
 
 export interface Running {
   phase: Phase;

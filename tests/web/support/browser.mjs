@@ -52,7 +52,7 @@ export async function openPage(browser, server, options = {}) {
     colorScheme: colors,
     acceptDownloads: true,
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const found = { complaints: [], requests: [], dialogs: [], violations: [] };
   page.on("console", (message) => {

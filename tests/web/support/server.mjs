@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -11,7 +11,11 @@ import { fileURLToPath } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const ROOT = path.join(HERE, "..", "..", "..");
-export const BINARY = path.resolve(process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"));
+export const BINARY = path.resolve(
+  process.env.BELLJAR_BINARY ?? path.join(ROOT, "build/release/belljar"),
+);
+// Compilers take their time where others are at work; the page does not care what language it is.
+const NOT_HERE = ["c", "cpp", "go", "java", "lua", "perl", "php", "r", "ruby", "rust"];
 const GREETING_MS = 120_000;
 
 // Settings of whoever runs the tests are not those of the server under test.
@@ -30,14 +34,33 @@ async function readGreeting(child) {
   return text;
 }
 
+function writeRunners(folder) {
+  mkdirSync(folder, { mode: 0o755 });
+  for (const language of NOT_HERE) {
+    writeFileSync(
+      path.join(folder, `${language}.toml`),
+      `language = "${language}"\nfile = "main"\ndetect = ["/nowhere/${language}"]\n` +
+        `command = ["{program}", "{file}"]\nversion = ["{program}", "--version"]\n`,
+      { mode: 0o644 },
+    );
+  }
+}
+
 export async function startServer({ auth = "token", env = {} } = {}) {
   const data = mkdtempSync(path.join(tmpdir(), "belljar-web-"));
   chmodSync(data, 0o755);
+  const runners = path.join(data, "runners.d");
+  writeRunners(runners);
   const child = spawn(
     BINARY,
-    ["serve", "--listen", "127.0.0.1:0", "--data-dir", data, "--auth", auth],
+    ["serve", "--listen", "127.0.0.1:0", "--data-dir", path.join(data, "data"), "--auth", auth],
     {
-      env: { ...ENVIRONMENT, BELLJAR_SERVER_SHUTDOWN_TIME: "200ms", ...env },
+      env: {
+        ...ENVIRONMENT,
+        BELLJAR_SERVER_SHUTDOWN_TIME: "200ms",
+        BELLJAR_RUNNERS_PATH: runners,
+        ...env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
@@ -55,7 +78,7 @@ export async function startServer({ auth = "token", env = {} } = {}) {
     await exited;
     rmSync(data, { recursive: true, force: true });
   };
-  const server = { origin, token, greeting, stop, data, pid: child.pid };
+  const server = { origin, token, greeting, stop, data: path.join(data, "data"), pid: child.pid };
   server.ask = (url, order) => ask(server, url, order);
   await server.ask("/v1/runners"); // once the languages are known, they stay as they are
   return server;

@@ -153,8 +153,10 @@ export function Play({ snippet }: { snippet: string }) {
               }}
             >
               <option value="">Examples…</option>
-              {EXAMPLES.filter((one) =>
-                runners.some((known) => known.usable && known.language === one.language),
+              {EXAMPLES.filter(
+                (one) =>
+                  runners.length === 0 ||
+                  runners.some((known) => known.usable && known.language === one.language),
               ).map((one) => (
                 <option key={one.title}>{one.title}</option>
               ))}
