@@ -33,7 +33,7 @@ def control_imports(listed, profile):
                 raise ImportError(f"Import of '{refused}' is not allowed in sandbox", name=refused)
 
     def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
-        if level == 0:
+        if level == 0 and not asks_for_interpreter(name, fromlist):
             asking = globals if globals is not None else sys._getframe(1).f_globals
             check(name, fromlist, asking)
         return original(name, globals, locals, fromlist, level)
@@ -69,6 +69,13 @@ def check_import_module(check):
 
     checked_module.original, checked_name.original = import_module, import_name
     library.import_module, library.__import__ = checked_module, checked_name
+
+
+def asks_for_interpreter(name, fromlist):
+    """Modules written in C import their other half in the name of whoever called them, as
+    strptime() does `_strptime`; statements never have a list there."""
+    return type(fromlist) is list and type(name) is str and name.startswith("_") and (
+        name in sys.stdlib_module_names)
 
 
 def asks_for_program(asking, with_files):
