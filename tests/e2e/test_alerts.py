@@ -342,11 +342,11 @@ def test_holds_outlive_a_restart(own_server, place):
     admin(again, "release", "-", "talk")
     assert ask(again, token).json["result"] == 42
     assert again.execute("1", conversation_id="talk")["result"] == 1
-    assert (data / "alerts.json").stat().st_mode & 0o077 == 0
+    assert (data / "alerts" / "alerts.json").stat().st_mode & 0o077 == 0
     # What is in the file is what was seen last: another grade is worth an alert.
     assert again.stop() == 0
-    kept = json.loads((data / "alerts.json").read_text())
-    (data / "alerts.json").write_text(json.dumps(kept | {"grade": "unheard-of"}))
+    kept = json.loads((data / "alerts" / "alerts.json").read_text())
+    (data / "alerts" / "alerts.json").write_text(json.dumps(kept | {"grade": "unheard-of"}))
     last = own_server(data_directory=data)
     [alert] = last.request("GET", "/v1/alerts").json["alerts"]
     assert alert["rule"] == "grade" and alert["details"]["before"] == "unheard-of"
