@@ -10,7 +10,7 @@ import {
   openBrowser,
   openPage,
   PHONE,
-  runProgram,
+  pressRun,
   screenshot,
   writeInto,
 } from "./support/browser.mjs";
@@ -36,8 +36,8 @@ after(async () => {
 
 async function showExample(page, title) {
   await page.selectOption("select[name=example]", title);
-  await page.getByRole("button", { name: /^Run/ }).click();
-  await page.locator(".result-head").waitFor({ timeout: 60_000 });
+  await pressRun(page);
+  await page.locator(".result-head").waitFor();
 }
 
 async function showSession(page) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 
-import { openBrowser, openPage, runProgram, writeProgram } from "./support/browser.mjs";
+import { openBrowser, openPage, pressRun, runProgram, writeProgram } from "./support/browser.mjs";
 import { startServer } from "./support/server.mjs";
 
 let server;
@@ -94,7 +94,7 @@ test("limits and standard input are passed on, and what is capped is told", asyn
   assert.match(await textOf(page, ".terminal"), /from outside/);
   assert.match(await textOf(page, ".result-line"), /timeout\s*ran out of time/);
   assert.match(await textOf(page, ".denials"), /limits\.timeout[\s\S]*longer timeout/);
-  await page.getByLabel("Time in seconds").fill("100000");
+  await page.getByLabel("Time in seconds").fill("3600");
   await runProgram(page, "1", "python");
   assert.match(await textOf(page, ".result-head"), /Less was given than asked for: timeout/);
   await page.finish();
@@ -125,9 +125,7 @@ test("the examples run; the blocked one is explained", async () => {
   }
   const run = async (title) => {
     await page.selectOption("select[name=example]", title);
-    await page.getByRole("button", { name: /^Run/ }).click();
-    await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
-    await page.locator(".result-head").waitFor();
+    await pressRun(page);
   };
   await run("TypeScript: Fibonacci");
   assert.match(await textOf(page, ".terminal"), /fibonacci\(100\) = 354224848179261915075/);
@@ -140,20 +138,16 @@ test("the examples run; the blocked one is explained", async () => {
 test("plots are pictures and tables are tables", async () => {
   const page = await open();
   await page.selectOption("select[name=example]", "Plots");
-  await page.getByRole("button", { name: /^Run/ }).click();
+  await pressRun(page);
   await page.locator("img.picture").waitFor();
   await page.waitForFunction(() => document.querySelector("img.picture").naturalWidth > 100);
   await page.selectOption("select[name=example]", "Data analysis");
-  await page.getByRole("button", { name: /^Run/ }).click();
+  await pressRun(page);
   const frame = page.locator(".html-frame iframe");
   await frame.waitFor();
   assert.equal(await frame.getAttribute("sandbox"), "");
   const inside = frame.contentFrame();
-  await inside
-    .locator("td", { hasText: "4104" })
-    .or(inside.locator("td").first())
-    .first()
-    .waitFor();
+  await inside.locator("td").first().waitFor();
   assert.ok((await inside.locator("tbody tr").count()) >= 3);
   await runProgram(page, "[{'name': 'a', 'n': 1}, {'name': 'b', 'n': 2}]", "python");
   assert.deepEqual(await page.locator(".value td").allInnerTexts(), ["a", "1", "b", "2"]);

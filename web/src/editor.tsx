@@ -24,7 +24,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { highlighting } from "./languages";
 
 interface Properties {
-  code: string;
+  code: string; // looked at only once for each revision: from then on the editor has the text
+  revision?: number;
   language: string;
   label: string;
   onChange(code: string): void;
@@ -79,7 +80,7 @@ const typeOver = EditorView.domEventHandlers({
   },
 });
 
-export function Editor({ code, language, label, onChange, onRun }: Properties) {
+export function Editor({ code, revision, language, label, onChange, onRun }: Properties) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>();
   const mode = useRef(new Compartment());
@@ -132,7 +133,7 @@ export function Editor({ code, language, label, onChange, onRun }: Properties) {
     const shown = view.current!;
     if (shown.state.doc.toString() === code) return;
     shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: code } });
-  }, [code]);
+  }, [revision]);
 
   useEffect(() => {
     let wanted = true;

@@ -118,8 +118,14 @@ export async function writeProgram(page, code, language) {
 // Runs a program in the playground and waits for its end.
 export async function runProgram(page, code, language) {
   await writeProgram(page, code, language);
+  await pressRun(page);
+}
+
+export async function pressRun(page) {
+  const before = Number(await page.locator(".read .outcome").getAttribute("data-runs"));
   await page.getByRole("button", { name: /^Run/ }).click();
-  await page.locator(".result-head, .outcome .message").first().waitFor({ timeout: 60_000 });
+  const ended = `.outcome[data-runs="${before + 1}"][data-phase=ended]`;
+  await page.locator(ended).waitFor({ timeout: 120_000 });
 }
 
 export async function screenshot(page, name) {

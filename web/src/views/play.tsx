@@ -46,6 +46,7 @@ function ownConversation(): string {
 
 export function Play({ snippet }: { snippet: string }) {
   const [draft, setDraft] = useState<Draft>(readDraft);
+  const [revision, setRevision] = useState(0);
   const [runners, setRunners] = useState<Runner[]>([]);
   const [wanted, setWanted] = useState<Wanted>({
     timeout: "",
@@ -70,7 +71,7 @@ export function Play({ snippet }: { snippet: string }) {
   useEffect(() => {
     if (!snippet) return;
     decodeSnippet(snippet).then((found) => {
-      if (found) change(found);
+      if (found) replace(found);
       else setProblem("The address holds a program that cannot be read.");
       history.replaceState(null, "", "#/play");
     });
@@ -79,6 +80,11 @@ export function Play({ snippet }: { snippet: string }) {
   const change = (next: Draft) => {
     setDraft(next);
     sessionStorage.setItem(KEPT, JSON.stringify(next));
+  };
+
+  const replace = (next: Draft) => {
+    change(next);
+    setRevision((count) => count + 1);
   };
 
   const runner = runners.find((one) => one.language === draft.language);
@@ -102,7 +108,7 @@ export function Play({ snippet }: { snippet: string }) {
   const pick = (title: string) => {
     const example = EXAMPLES.find((one) => one.title === title);
     if (!example) return;
-    change({ code: example.code, language: example.language });
+    replace({ code: example.code, language: example.language });
     setAbout(example.about ?? "");
   };
 
@@ -177,6 +183,7 @@ export function Play({ snippet }: { snippet: string }) {
         {about && <Message kind="calm">{about}</Message>}
         <Editor
           code={draft.code}
+          revision={revision}
           language={draft.language}
           label="Program text"
           onChange={(code) => change({ ...draft, code })}
