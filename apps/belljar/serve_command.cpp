@@ -291,14 +291,9 @@ struct Kept {
     }
 };
 
-Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
-    const config::Settings& settings = loaded.settings;
-    BJ_TRY(Inheritance inherited, Inheritance::take());
-    BJ_TRY_VOID(check_fixtures(settings, fixtures));
-    BJ_TRY(const Kept kept, Kept::open(settings));
-    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, kept.token_folder));
-    BJ_TRY(std::unique_ptr<Runtime> runtime,
-           Runtime::create(settings, settings.log.level,
+Result<std::unique_ptr<Runtime>> make_runtime(const config::Settings& settings, const Kept& kept,
+                                              engine::Callers callers) {
+    return Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = kept.outputs.get(),
                                         .uri_before = public_base(settings) + "/v1/runs/",
                                         .uri_after = "/output"},
@@ -310,7 +305,16 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .conversations = kept.conversations.get(),
                             .url_signer = kept.signer.get(),
                             .state = kept.state->database(),
-                            .cleanup = cleanup_order(settings.storage)}));
+                            .cleanup = cleanup_order(settings.storage)});
+}
+
+Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
+    const config::Settings& settings = loaded.settings;
+    BJ_TRY(Inheritance inherited, Inheritance::take());
+    BJ_TRY_VOID(check_fixtures(settings, fixtures));
+    BJ_TRY(const Kept kept, Kept::open(settings));
+    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, kept.token_folder));
+    BJ_TRY(std::unique_ptr<Runtime> runtime, make_runtime(settings, kept, callers));
     warn_of_unused(loaded, runtime->log());
     warn_of_fixtures(fixtures, runtime->log());
     BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,

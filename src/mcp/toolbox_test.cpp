@@ -50,7 +50,7 @@ TEST_F(ToolboxTest, EveryToolIsFullyDescribed) {
         EXPECT_EQ(tool.input_schema.at("type"), json::value("object"));
         EXPECT_EQ(tool.input_schema.at("additionalProperties"),
                   json::value(tool.name == "run_skill"))
-            << tool.name;  // which hands on what its skill takes
+            << tool.name;                                // which hands on what its skill takes
         if (tool.name != "log_analysis.execute_code") {  // whose clients read its text
             EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
         }

@@ -215,7 +215,8 @@ def test_a_refusal_that_the_program_copes_with_is_told(ruled):
 
 @pytest.mark.parametrize("code", [
     "import statistics, uuid, decimal\nstatistics.mean([1, 2])",
-    "from urllib.parse import urlparse\nfrom xml.etree import ElementTree\nfrom urllib import parse",
+    "from urllib.parse import urlparse\nfrom xml.etree import ElementTree\n"
+    "from urllib import parse",
     "import collections.abc, json.decoder, zoneinfo\nzoneinfo.available_timezones() and 1",
     "from __future__ import annotations\nimport typing\n1",
     "class A:\n    x: int = 1\nasync def f():\n    return A().x\nawait f()",
