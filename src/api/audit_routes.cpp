@@ -139,6 +139,9 @@ void AuditRoutes::add_records(OperationTable& table) {
                                                    {"kind", text_schema()},
                                                    {"body", json::object{{"type", "object"}}},
                                                    {"hash", text_schema()},
+                                                   {"mac", text_schema()},
+                                                   {"commit", text_schema()},
+                                                   {"salt", text_schema()},
                                                    {"personal", json::object{{"type", "object"}}},
                                                    {"erased", json::object{{"type", "boolean"}}}},
                                                   {"seq", "prev", "time", "kind", "body", "hash"}));
