@@ -20,6 +20,7 @@ LEFT_OUT = {
     "listenMcpV1": "a stream that ends when its reader leaves",
     "listenSse": "a stream that ends when its reader leaves",
     "setDrain": "ends the server's work",
+    "blockPrincipal": "may block the caller itself",
 }
 VALIDATE = ("import json, sys; from openapi_spec_validator import OpenAPIV31SpecValidator as V;"
             "V(json.load(sys.stdin)).validate()")
