@@ -124,6 +124,8 @@ json::object verification_json(const audit::Trail::Verification& verification) {
                                            : json::value(nullptr)}};
 }
 
+json::object or_null(std::string_view type) { return {{"type", json::array{type, "null"}}}; }
+
 }  // namespace
 
 void AuditRoutes::add_to(OperationTable& table) {
@@ -139,10 +141,10 @@ void AuditRoutes::add_records(OperationTable& table) {
                                                    {"kind", text_schema()},
                                                    {"body", json::object{{"type", "object"}}},
                                                    {"hash", text_schema()},
-                                                   {"mac", text_schema()},
-                                                   {"commit", text_schema()},
-                                                   {"salt", text_schema()},
-                                                   {"personal", json::object{{"type", "object"}}},
+                                                   {"mac", or_null("string")},
+                                                   {"commit", or_null("string")},
+                                                   {"salt", or_null("string")},
+                                                   {"personal", or_null("object")},
                                                    {"erased", json::object{{"type", "boolean"}}}},
                                                   {"seq", "prev", "time", "kind", "body", "hash"}));
     table.add_schema("TrailPage", page_schema("records", "TrailRecord"));
