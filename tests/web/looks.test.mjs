@@ -41,7 +41,10 @@ async function showExample(page, title) {
 }
 
 async function showSession(page) {
+  await page.locator("main[data-ready=yes]").waitFor();
+  const sessions = await page.getByRole("tab").count();
   await page.getByRole("button", { name: "New session" }).click();
+  await page.getByRole("tab").nth(sessions).waitFor();
   for (const [at, code] of [
     "prices = [9.5, 11.0, 12.25]\ntotal = sum(prices)",
     "mean = total / len(prices)\nprint(f'{mean:.2f} on average')\nmean",
