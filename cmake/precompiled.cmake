@@ -1,6 +1,6 @@
 # Headers that most files include are parsed once and not once for each file: `plain` for every
-# folder, `service` for those that wait for things and speak JSON. Tests have the same with GoogleTest.
-# They are not optimised, since each is compiled more often than it runs.
+# folder, `service` for those that wait for things and speak JSON. Tests have the same with
+# GoogleTest. They are not optimised, since each is compiled more often than it runs.
 #
 # A file still includes what it uses: ./dev check compiles without these.
 set(BELLJAR_PLAIN <algorithm> <array> <cerrno> <chrono> <cstdint> <functional> <map> <memory>

@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     BJ_ASSERT(!from_server || !from_warden);
     const Result<jar::JarReport> from_jar = jar::decode_report(packet);
-    BJ_ASSERT(!from_jar || from_jar->event <= jar::JarEvent::NobodyLeft);
+    BJ_ASSERT(!from_jar || from_jar->event <= jar::kLastJarEvent);
     check_spec(packet);
     return 0;
 }

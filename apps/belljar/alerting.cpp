@@ -17,11 +17,6 @@
 namespace belljar::apps {
 namespace {
 
-std::string rules_path() {
-    const char* path = std::getenv("BELLJAR_ALERTS_RULES");
-    return path == nullptr ? "" : path;
-}
-
 constexpr const char* kHoldsName = "alerts.json";
 constexpr const char* kNewHoldsName = "alerts.json.new";
 constexpr Bytes kLargestHolds = mebibytes(8);
@@ -95,14 +90,26 @@ Result<void> write_holds(const Fd& directory, const std::string& text) {
 
 }  // namespace
 
+Result<Fd> open_alerts_folder(const Fd& data_directory) {
+    constexpr const char* kName = "alerts";
+    if (::mkdirat(data_directory.get(), kName, S_IRWXU) != 0 && errno != EEXIST) {
+        return fail(system_error("make the directory of alerts"));
+    }
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    Fd folder(::openat(data_directory.get(), kName, kFlags));
+    if (!folder.valid()) {
+        return fail(system_error("open the directory of alerts"));
+    }
+    return folder;
+}
+
 Result<std::unique_ptr<Alerting>> Alerting::create(const config::AlertSettings& settings,
-                                                   Runtime& runtime, const Fd& data_directory,
+                                                   Runtime& runtime, const Fd& folder,
                                                    const storage::ConversationStore& store) {
-    BJ_TRY(alerts::Rules rules, read_rules(rules_path()));
-    BJ_TRY(alerts::Holds holds, read_holds(data_directory));
-    std::unique_ptr<Alerting> alerting(
-        new Alerting(settings, runtime, {.data_directory = data_directory, .store = store},
-                     std::move(rules), std::move(holds)));
+    BJ_TRY(alerts::Rules rules, read_rules(settings.rules));
+    BJ_TRY(alerts::Holds holds, read_holds(folder));
+    std::unique_ptr<Alerting> alerting(new Alerting(
+        settings, runtime, {.folder = folder, .store = store}, std::move(rules), std::move(holds)));
     if (!settings.webhook.empty()) {
         BJ_TRY(alerting->webhook_,
                transport::WebhookSender::create(
@@ -119,7 +126,7 @@ Alerting::Alerting(const config::AlertSettings& settings, Runtime& runtime, Plac
                    alerts::Rules rules, alerts::Holds holds)
     : settings_(settings),
       runtime_(runtime),
-      data_directory_(places.data_directory),
+      folder_(places.folder),
       alarm_(std::move(rules), std::move(holds), runtime.log()),
       evidence_(runtime.io().get_executor(), places.store, runtime.log()),
       look_(runtime.io()) {}
@@ -164,7 +171,7 @@ Task<void> Alerting::end_sessions(std::string principal, std::string conversatio
 }
 
 void Alerting::keep(const std::string& text) const {
-    if (const Result<void> kept = write_holds(data_directory_, text); !kept) {
+    if (const Result<void> kept = write_holds(folder_, text); !kept) {
         runtime_.log().error("blocks and quarantines could not be kept for the next start",
                              {{"reason", kept.error().describe()}});
     }
@@ -188,7 +195,7 @@ void Alerting::begin() {
     if (webhook_) {
         runtime_.tasks().spawn("webhook", webhook_->run());
     }
-    if (!rules_path().empty()) {
+    if (!settings_.rules.empty()) {
         runtime_.tasks().spawn("rules about alerts", watch_rules());
     }
     alarm_.see_grade(runtime_.isolation().grade);
@@ -218,7 +225,7 @@ Task<void> Alerting::watch_rules() {
     while (!stopping_) {
         struct stat status{};
         Sight sight;
-        if (::stat(rules_path().c_str(), &status) == 0) {
+        if (::stat(settings_.rules.c_str(), &status) == 0) {
             constexpr std::int64_t kNanoseconds = 1'000'000'000;
             sight = {.inode = status.st_ino,
                      .size = status.st_size,
@@ -234,7 +241,7 @@ Task<void> Alerting::watch_rules() {
 }
 
 void Alerting::read_rules_again() {
-    Result<alerts::Rules> rules = read_rules(rules_path());
+    Result<alerts::Rules> rules = read_rules(settings_.rules);
     if (!rules) {
         runtime_.log().error("the rules about alerts are not valid; those in force stay",
                              {{"reason", rules.error().message}});

@@ -15,13 +15,16 @@
 
 namespace belljar::apps {
 
+// Where holds are kept, below the data directory; given to the account that the server runs as.
+[[nodiscard]] Result<Fd> open_alerts_folder(const Fd& data_directory);
+
 // Rules, blocks and the webhook of a running server: wires the alarm to everybody it reaches.
-// Borrows the runtime and the data directory, and is not destroyed before the runtime has ended.
+// Borrows the runtime and the folder, and is not destroyed before the runtime has ended.
 class Alerting {
    public:
     // After privileges are dropped. Refuses rules that cannot be read.
     static Result<std::unique_ptr<Alerting>> create(const config::AlertSettings& settings,
-                                                    Runtime& runtime, const Fd& data_directory,
+                                                    Runtime& runtime, const Fd& folder,
                                                     const storage::ConversationStore& store);
 
     [[nodiscard]] engine::Alarm& alarm() { return alarm_; }
@@ -44,7 +47,7 @@ class Alerting {
 
     // What is on the disk.
     struct Places {
-        const Fd& data_directory;
+        const Fd& folder;
         const storage::ConversationStore& store;
     };
 
@@ -58,7 +61,7 @@ class Alerting {
 
     config::AlertSettings settings_;
     Runtime& runtime_;
-    const Fd& data_directory_;
+    const Fd& folder_;
     engine::Alarm alarm_;
     engine::KeptConversations evidence_;  // without a guard
     std::unique_ptr<transport::WebhookSender> webhook_;

@@ -296,6 +296,17 @@ void add_others(CLI::App& app, CommandLine& line) {
     app.add_subcommand("version", "Print the version");
 }
 
+int run_one(const belljar::config::Loaded& loaded, CommandLine& line) {
+    line.run.timeout = if_given(line.run_timeout);
+    line.run.memory = if_given(line.run_memory);
+    line.run.cpu = if_given(line.run_cpu);
+    line.run.processes = if_given(line.run_processes);
+    line.run.max_output = if_given(line.run_max_output);
+    line.run.conversation = if_given(line.run_conversation);
+    line.run.profile = if_given(line.run_profile);
+    return belljar::apps::run_program(loaded, line.run);
+}
+
 int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("version")) {
         fmt::print("belljar {}\n", BELLJAR_VERSION);
@@ -358,14 +369,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     }
     if (app.got_subcommand("run")) {
         line.run.form = form;
-        line.run.timeout = if_given(line.run_timeout);
-        line.run.memory = if_given(line.run_memory);
-        line.run.cpu = if_given(line.run_cpu);
-        line.run.processes = if_given(line.run_processes);
-        line.run.max_output = if_given(line.run_max_output);
-        line.run.conversation = if_given(line.run_conversation);
-        line.run.profile = if_given(line.run_profile);
-        return belljar::apps::run_program(*loaded, line.run);
+        return run_one(*loaded, line);
     }
     fmt::print("{}", belljar::config::render(*loaded));
     return 0;

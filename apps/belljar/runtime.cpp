@@ -104,8 +104,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     }
     BJ_TRY(const std::vector<policy::PolicyText> files,
            engine::read_policy_files(settings.policy.path));
-    BJ_TRY(engine::PolicyPlace::Rules rules,
-           policy::Rulebook::create(grounds_of(settings), files));
+    BJ_TRY(engine::PolicyPlace::Rules rules, policy::Rulebook::create(grounds_of(settings), files));
     BJ_TRY(std::optional<approved::Source> tools, find_tools(settings.tools));
     BJ_TRY(const std::string logs, find_logs(settings.tools));
     BJ_TRY(const std::string program, engine::find_warden());

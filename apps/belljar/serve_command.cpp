@@ -200,8 +200,7 @@ void warn_of_unused(const config::Loaded& loaded, const Log& log) {
                             std::ranges::any_of(kUnusedSections, [key](std::string_view section) {
                                 return key.starts_with(section);
                             });
-        if (unused &&
-            entry.origin.source != config::Origin::Source::Default) {
+        if (unused && entry.origin.source != config::Origin::Source::Default) {
             log.warning("a setting has no effect in this version",
                         {{"key", key}, {"origin", entry.origin.describe()}});
         }
@@ -236,6 +235,7 @@ struct Kept {
     std::unique_ptr<storage::SessionRegister> sessions;
     Spool spool;
     Fd token_folder;
+    Fd alerts_folder;
     std::unique_ptr<storage::ConversationStore> conversations;
     std::unique_ptr<storage::UrlSigner> signer;
     std::unique_ptr<ServerState> state;
@@ -252,16 +252,17 @@ struct Kept {
                storage::SessionRegister::open(directory.fd()));
         BJ_TRY(Spool spool, Spool::open(directory));
         BJ_TRY(Fd token_folder, access::open_token_folder(directory.fd()));
+        BJ_TRY(Fd alerts_folder, open_alerts_folder(directory.fd()));
         BJ_TRY(std::unique_ptr<storage::ConversationStore> conversations,
                storage::ConversationStore::open(directory.fd(), conversation_bounds(settings)));
         BJ_TRY(std::unique_ptr<storage::UrlSigner> signer, make_url_signer(settings, directory));
         BJ_TRY(std::unique_ptr<ServerState> state, ServerState::prepare(settings, directory));
         BJ_TRY(std::unique_ptr<audit::Trail> trail, prepare_trail(settings, TrailUser::Server));
         auto recorder = trail ? std::make_unique<engine::Recorder>(*trail) : nullptr;
-        return Kept{std::move(directory), std::move(outputs),      std::move(sessions),
-                    std::move(spool),     std::move(token_folder), std::move(conversations),
-                    std::move(signer),    std::move(state),        std::move(trail),
-                    std::move(recorder)};
+        return Kept{std::move(directory),     std::move(outputs),      std::move(sessions),
+                    std::move(spool),         std::move(token_folder), std::move(alerts_folder),
+                    std::move(conversations), std::move(signer),       std::move(state),
+                    std::move(trail),         std::move(recorder)};
     }
 
     // To the account that the server runs as.
@@ -271,6 +272,9 @@ struct Kept {
         BJ_TRY_VOID(sessions->give_to(account.user, account.group));
         BJ_TRY_VOID(access::give_token_folder(token_folder, account.user, account.group));
         BJ_TRY_VOID(conversations->give_to(account.user, account.group));
+        if (::fchown(alerts_folder.get(), account.user, account.group) != 0) {
+            return fail(system_error("fchown the directory of alerts"));
+        }
         if (trail) {
             BJ_TRY_VOID(trail->give_to(account.user, account.group));
         }
@@ -287,14 +291,9 @@ struct Kept {
     }
 };
 
-Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
-    const config::Settings& settings = loaded.settings;
-    BJ_TRY(Inheritance inherited, Inheritance::take());
-    BJ_TRY_VOID(check_fixtures(settings, fixtures));
-    BJ_TRY(const Kept kept, Kept::open(settings));
-    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, kept.token_folder));
-    BJ_TRY(std::unique_ptr<Runtime> runtime,
-           Runtime::create(settings, settings.log.level,
+Result<std::unique_ptr<Runtime>> make_runtime(const config::Settings& settings, const Kept& kept,
+                                              engine::Callers callers) {
+    return Runtime::create(settings, settings.log.level,
                            {.outputs = {.store = kept.outputs.get(),
                                         .uri_before = public_base(settings) + "/v1/runs/",
                                         .uri_after = "/output"},
@@ -306,7 +305,16 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
                             .conversations = kept.conversations.get(),
                             .url_signer = kept.signer.get(),
                             .state = kept.state->database(),
-                            .cleanup = cleanup_order(settings.storage)}));
+                            .cleanup = cleanup_order(settings.storage)});
+}
+
+Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
+    const config::Settings& settings = loaded.settings;
+    BJ_TRY(Inheritance inherited, Inheritance::take());
+    BJ_TRY_VOID(check_fixtures(settings, fixtures));
+    BJ_TRY(const Kept kept, Kept::open(settings));
+    BJ_TRY(const engine::Callers callers, callers_of(settings.auth, kept.token_folder));
+    BJ_TRY(std::unique_ptr<Runtime> runtime, make_runtime(settings, kept, callers));
     warn_of_unused(loaded, runtime->log());
     warn_of_fixtures(fixtures, runtime->log());
     BJ_TRY(Listeners listeners, Listeners::open(runtime->io().get_executor(), settings,
@@ -338,7 +346,7 @@ Result<void> try_serve(const config::Loaded& loaded, Fixtures fixtures) {
     Administration administration(*runtime, operations.reload(), kept.token_folder, token.token);
     administration.record_with(kept.recorder.get(), kept.trail.get());
     BJ_TRY(const std::unique_ptr<Alerting> alerting,
-           Alerting::create(settings.alerts, *runtime, kept.directory.fd(), *kept.conversations));
+           Alerting::create(settings.alerts, *runtime, kept.alerts_folder, *kept.conversations));
     Service service(
         *runtime, settings, fixtures,
         {std::move(gate), *kept.outputs, alerting->watch(administration.watch()), kept.spool});

@@ -9,6 +9,7 @@ that mean well: one that does not gets around it, and the jar is the wall.
 REFUSED_LIMIT = 16
 REFUSED = []  # modules that this program was refused
 CONTROLLED = False
+C_NEEDS = frozenset(["collections.abc", "copyreg", "numbers", "time", "warnings"])  # only values
 
 
 def control_imports(listed, profile):
@@ -33,7 +34,7 @@ def control_imports(listed, profile):
                 raise ImportError(f"Import of '{refused}' is not allowed in sandbox", name=refused)
 
     def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
-        if level == 0:
+        if level == 0 and not asks_for_interpreter(name, fromlist):
             asking = globals if globals is not None else sys._getframe(1).f_globals
             check(name, fromlist, asking)
         return original(name, globals, locals, fromlist, level)
@@ -69,6 +70,13 @@ def check_import_module(check):
 
     checked_module.original, checked_name.original = import_module, import_name
     library.import_module, library.__import__ = checked_module, checked_name
+
+
+def asks_for_interpreter(name, fromlist):
+    """Modules written in C import their other half in the name of whoever called them, as
+    strptime() does `_strptime` and strftime() `time`; statements never have a list there."""
+    return type(fromlist) is list and type(name) is str and (
+        name in C_NEEDS or (name.startswith("_") and name in sys.stdlib_module_names))
 
 
 def asks_for_program(asking, with_files):

@@ -210,6 +210,7 @@ struct AuditSettings {
 };
 
 struct AlertSettings {
+    std::string rules{};    // file; empty: none but the usual ones
     std::string webhook{};  // empty: none
     std::string webhook_secret{};
 

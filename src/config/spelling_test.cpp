@@ -34,7 +34,8 @@ TEST(ConfigSpelling, ListsWhatThereIsWithoutASuggestion) {
               "jwks_path, algorithms, scopes_claim, roles_claim");
     EXPECT_EQ(unknown_section("xyzzyxyzzy"),
               "unknown section \"xyzzyxyzzy\". Sections: server, auth, files, storage, tools, "
-              "limits, pool, sessions, policy, packages, isolation, runners, audit, log");
+              "limits, pool, sessions, policy, packages, isolation, runners, audit, alerts, "
+              "privacy, log");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 #include "base/id.h"
 #include "crypto/digest.h"
-#include "engine/masking.h"
 #include "engine/denial_events.h"
+#include "engine/masking.h"
 #include "jar/step.h"
 #include "outcome/refused_calls.h"
 #include "outcome/verdict.h"

@@ -62,7 +62,7 @@ class Engine final : public Executor {
         execution::PrincipalLimits allowance{};  // of each that has none of its own
         std::vector<Overseer*> overseers{};      // each outlives the engine
         config::AuditCode recorded_code = config::AuditCode::Digest;
-        execution::PrivacyRules privacy{};  // of every run, besides those of its plan
+        execution::PrivacyRules privacy{};        // of every run, besides those of its plan
         std::optional<approved::Source> tools{};  // nothing: there are none
         std::string root{};          // where jars have their programs from; empty: the host's
         std::string runners_path{};  // directory of further manifests; empty: none
@@ -90,13 +90,10 @@ class Engine final : public Executor {
     [[nodiscard]] RunFigures figures() const override;
     // From now on it is told of runs, too.
     void add_overseer(Overseer& overseer) { options_.overseers.push_back(&overseer); }
-    // Tells every overseer.
     void notice(const execution::SecurityEvent& event) const;
     // Ends the runs of a principal, and its sessions. The answer is that they were cancelled.
     Task<void> end_all_of(std::string principal);
-    // Ends one run, if it goes on.
     Task<void> end_run(std::string execution_id);
-    // See KeptConversations.
     void guard_conversations(KeptConversations::Guard guard);
     // From now on these rules are in force. Runs that have begun keep those they began under.
     void use(std::shared_ptr<const policy::Rulebook> rules);

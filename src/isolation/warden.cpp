@@ -368,9 +368,7 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     plan.tmp_bytes = message.tmp_bytes;
     plan.workspace_bytes = message.workspace_bytes;
     plan.root = host_.root;
-    if (message.shows_logs == 1) {
-        plan.logs = host_.logs;
-    }
+    plan.logs = message.shows_logs == 1 ? host_.logs : jar::HostPath{};
     plan.command = message.command;
     return plan;
 }
@@ -539,11 +537,7 @@ bool Warden::pass_on_report(Jar& jar) {
     }
     if (*news) {
         const std::vector<Fd> files = jar.take_network_files();
-        std::vector<int> numbers;
-        for (const Fd& file : files) {
-            numbers.push_back(file.get());
-        }
-        std::visit([&](const auto& message) { tell_server(message, numbers); }, **news);
+        std::visit([&](auto& message) { tell_server(message, jar::numbers_of(files)); }, **news);
     }
     return true;
 }

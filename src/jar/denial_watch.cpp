@@ -84,20 +84,18 @@ Result<void> DenialWatch::on_readable(const Tell& tell) {
     if (treatment == Treatment::Connect) {
         record.address = connect_address(request);
     }
-    // Before the call goes on, so that whoever watches knows of it before anything is sent.
+    // Before the answer, so that whoever watches knows of it before the guest does anything else:
+    // its end may be told by others.
     if (goes_on && treatment == Treatment::Socket && on_internet_) {
         std::exchange(on_internet_, nullptr)();
     }
-    BJ_TRY_VOID(answer(request, goes_on
-                                    ? Reply{.error = 0, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-                                    : Reply{.error = error, .flags = 0}));
-    if (goes_on && !seeks_network(record.address)) {
-        return {};
+    if (!goes_on || seeks_network(record.address)) {
+        if (const std::optional<DenialRecord> first = tally_.add(record)) {
+            tell(*first);
+        }
     }
-    if (const std::optional<DenialRecord> first = tally_.add(record)) {
-        tell(*first);
-    }
-    return {};
+    return answer(request, goes_on ? Reply{.error = 0, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+                                   : Reply{.error = error, .flags = 0});
 }
 
 Result<void> DenialWatch::answer(const seccomp_notif& request, const Reply& reply) {

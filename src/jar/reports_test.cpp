@@ -57,7 +57,7 @@ TEST(JarReports, RefuseAnUnknownEvent) {
     std::string data =
         bytes_of({.event = JarEvent::GuestExited, .step = {}, .value = 0, .denial = {}});
     for (const std::uint32_t event :
-         {static_cast<std::uint32_t>(JarEvent::NobodyLeft) + 1, 255U, UINT32_MAX}) {
+         {static_cast<std::uint32_t>(kLastJarEvent) + 1, 255U, UINT32_MAX}) {
         std::memcpy(data.data(), &event, sizeof(event));
         EXPECT_EQ(decode_report(data).error().code, ErrorCode::InvalidArgument) << event;
     }

@@ -67,6 +67,14 @@ std::vector<Fd> take_descriptors(msghdr& header) {
 
 }  // namespace
 
+std::vector<int> numbers_of(std::span<const Fd> fds) {
+    std::vector<int> numbers;
+    for (const Fd& fd : fds) {
+        numbers.push_back(fd.get());
+    }
+    return numbers;
+}
+
 Result<Packet> receive_packet(const Fd& socket) {
     Packet packet;
     packet.data.resize(kMaxPacket);

@@ -30,6 +30,9 @@ struct SocketPair {
 [[nodiscard]] Result<void> send_packet(const Fd& socket, std::span<const std::byte> data,
                                        std::span<const int> fds);
 
+// Of descriptors that stay with their owner.
+[[nodiscard]] std::vector<int> numbers_of(std::span<const Fd> fds);
+
 // Receives one message without blocking if the socket does not block. An empty `data` means that
 // the other side is gone. A message that was cut short is an error.
 [[nodiscard]] Result<Packet> receive_packet(const Fd& socket);

@@ -16,6 +16,7 @@
 #include "mcp/tools_execute.h"
 #include "mcp/tools_search.h"
 #include "outcome/result_json.h"
+#include "policy/rulebook.h"
 
 namespace belljar::mcp {
 namespace {
@@ -40,6 +41,19 @@ std::vector<std::string> allowed_modules() {
     names.insert(names.end(), kHarmless.begin(), kHarmless.end());
     std::ranges::sort(names);
     return names;
+}
+
+// What the program could import, in order.
+std::vector<std::string> names_of(const engine::Executor& executor, const RunResult& result,
+                                  std::optional<std::vector<std::string>> listed) {
+    if (!listed) {
+        const std::shared_ptr<const policy::Rulebook> rules = executor.rulebook();
+        const Result<const policy::Profile*> profile =
+            rules ? rules->find(result.profile) : fail(ErrorCode::NotFound, "there is no policy");
+        listed = profile ? (*profile)->python.modules : std::vector<std::string>();
+    }
+    std::ranges::sort(*listed);
+    return *listed;
 }
 
 // Everything that the program wrote, one stream after the other.
@@ -99,6 +113,7 @@ ToolDefinition define_execute_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_execute_code(info);
     definition.name = "log_analysis.execute_code";
     definition.title = "Run code on logs";
+    definition.annotations["title"] = definition.title;
     definition.tasks = TaskUse::Never;
     definition.output_schema = {};  // its answer is its text
     definition.description =
@@ -114,6 +129,7 @@ ToolDefinition define_search_for_logs(const engine::SandboxInfo& info) {
     ToolDefinition definition = define_search_tools(info);
     definition.name = "log_analysis.search_tools";
     definition.title = "Find functions for logs";
+    definition.annotations["title"] = definition.title;
     definition.description =
         "Finds functions of the approved modules by words, as search_tools does. Use it to learn "
         "what a program can call. The text that comes back is a JSON list of module, name, "
@@ -138,17 +154,23 @@ Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
     request.principal = std::move(call.principal);
     request.timeout = request.timeout.value_or(std::chrono::seconds(kUsualSeconds));
     request.environment["BELLJAR_BIND"] = fmt::format("{}", fmt::join(kTools, " "));
-    const std::vector<std::string> allowed = request.allowed_imports.value_or(allowed_modules());
-    if (request.language == "python") {
-        request.allowed_imports = allowed;
+    // Its own list, unless the caller has chosen one or a profile.
+    if (request.language == "python" && !request.allowed_imports && !request.profile) {
+        request.allowed_imports = allowed_modules();
+    }
+    std::optional<std::vector<std::string>> listed = request.allowed_imports;
+    if (request.allowed_imports) {
         request.allowed_imports->emplace_back("tools");
     }
     const execution::OutputForm form = request.output_form;
     BJ_CO_TRY(const RunResult result,
               co_await context.executor->execute(std::move(request), std::move(cancellation)));
-    const json::value error = result.success()
-                                  ? json::value(nullptr)
-                                  : json::value(make_valid_utf8(failure(result, seconds, allowed)));
+    json::value error = nullptr;
+    if (!result.success()) {
+        const std::vector<std::string> allowed =
+            names_of(*context.executor, result, std::move(listed));
+        error = make_valid_utf8(failure(result, seconds, allowed));
+    }
     co_return ToolOutcome{.text = pretty(view_of(written(result), error)),
                           .more = content_of(result, form),
                           .structured = outcome::to_json(result)};  // its text says if it failed

@@ -50,8 +50,10 @@ TEST_F(ToolboxTest, EveryToolIsFullyDescribed) {
         EXPECT_EQ(tool.input_schema.at("type"), json::value("object"));
         EXPECT_EQ(tool.input_schema.at("additionalProperties"),
                   json::value(tool.name == "run_skill"))
-            << tool.name;  // which hands on what its skill takes
-        EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
+            << tool.name;                                // which hands on what its skill takes
+        if (tool.name != "log_analysis.execute_code") {  // whose clients read its text
+            EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
+        }
         EXPECT_EQ(to_text(tool.input_schema).find("x-mcp-header"), std::string::npos);
         for (const char* hint :
              {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
@@ -123,8 +125,7 @@ TEST_F(ToolboxTest, AFullRecordSatisfiesTheOutputSchema) {
 TEST_F(ToolboxTest, BadArgumentsAreForTheModel) {
     for (const std::string_view arguments :
          {R"({})", R"({"code":1})", R"({"code":"a\u0000b"})", R"({"code":"","timeout":"x"})",
-          R"({"code":"","timeout":-1})", R"({"code":"","network":true})",
-          R"({"code":"","unknown":1})"}) {
+          R"({"code":"","timeout":-1})", R"({"code":"","unknown":1})"}) {
         const ToolOutcome run = outcome("execute_code", arguments);
         EXPECT_TRUE(run.failed) << arguments;
         EXPECT_FALSE(run.text.empty()) << arguments;

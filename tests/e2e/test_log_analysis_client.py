@@ -35,6 +35,7 @@ def gateway(session_place):
         file.write("2098-12-31T00:00:00Z ERROR PaymentTimeout: older\n")
     env = environment(BELLJAR_TOOLS_LOGS_PATH=str(logs), BELLJAR_TOOLS_DIALECTS="log-analysis")
     server = Server(session_place / "gateway", env=env)
+    server.settle()
     yield server
     assert server.stop() == 0
 
@@ -245,7 +246,7 @@ def test_the_same_answers_at_the_root(gateway):
 
 def test_at_the_endpoint_execute_code_is_our_own(gateway):
     answer = Client(gateway, path="/mcp").result("execute_code", code="import os\n6 * 7")
-    assert "42" in answer["content"][0]["text"] and answer["structuredContent"]["result"] == 42
+    assert answer["content"][0]["text"] == "=> 42"
     told = json.loads(Client(gateway, path="/mcp").text("log_analysis.execute_code",
                                                         code="print(skills.list_skills())"))
     assert told["output"] == "[]\n"

@@ -24,7 +24,8 @@ def test_harmless_programs_run_under_basic_without_a_warning(server):
         if warnings_of(record.get("findings", [])):
             warned[name] = warnings_of(record["findings"])
     quiet = 1 - len(warned) / len(harmless)
-    print(f"\nscanner: {quiet:.1%} of {len(harmless)} harmless programs without a warning; {warned}")
+    print(f"\nscanner: {quiet:.1%} of {len(harmless)} harmless programs without a warning; "
+          f"{warned}")
     assert quiet >= LEAST_QUIET
 
 

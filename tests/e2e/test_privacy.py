@@ -8,7 +8,7 @@ import pytest
 
 from support_binary import belljar, environment
 from support_events import EventStream
-from support_mcp import StdioServer, call, call_tool, initialize, request, tool_answer
+from support_mcp import MODERN, StdioServer, call, call_tool, initialize, modern, request
 from support_server import Server
 
 GOLDEN = ("User john@example.com at 192.168.1.1 called 123-456-7890 ssn 123-45-6789 "
@@ -77,7 +77,7 @@ def test_stream_of_events(masking):
     with EventStream(masking, {"code": code}) as stream:
         events = stream.rest()
     texts = [event.data["text"] for event in events if event.name == "stdout"]
-    assert texts[0] == "begun\nto "
+    assert not any("john" in text or "192" in text for text in texts)
     assert "".join(texts) == events[-1].data["stdout"] == (
         "begun\nto [EMAIL_REDACTED], [IP_REDACTED]")
     assert events[-1].data["masked"] == {"email": 1, "ip_address": 1}
@@ -157,8 +157,11 @@ def test_resource_that_is_read(masking):
     talk = f"talk-{uuid.uuid4()}"
     record = masking.execute("open('a.txt', 'w').write('a@b.de!')", conversation_id=talk)
     uri = record["files"][0]["uri"]
-    answer = tool_answer(masking, request(1, "resources/read", uri=uri))
-    assert answer["result"]["contents"][0]["text"] == "******!"
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": MODERN,
+               "Mcp-Method": "resources/read", "Mcp-Name": uri}
+    answer = masking.request("POST", "/mcp", modern(request(1, "resources/read", uri=uri)), headers)
+    assert answer.status == 200, answer
+    assert answer.json["result"]["contents"][0]["text"] == "******!"
 
 
 HOSTILE = {

@@ -97,6 +97,8 @@ class _Wanted:
 
     def lines_in(self, block):
         """(begin, end) of the lines that fit, the last first."""
+        if self.until is not None and block.is_after(self.until):
+            return iter(())
         if self.level and b"" in self.words:
             candidates = _lines_of_levels(block, (self.level,))
             return (line for line in candidates if self._fits(block, line))
@@ -211,6 +213,11 @@ class _Block:
             begin, end = self.data.rfind(b"\n", 0, begin - 1) + 1, begin - 1
             time = _time_in(self.data[begin:min(end, begin + _LONGEST_LINE)])
         return time
+
+    def is_after(self, moment):
+        """Whether even the first of it was; logs are in the order of time."""
+        time = _time_in(self.data[:self.data.find(b"\n")][:_LONGEST_LINE])
+        return time is not None and time >= moment
 
     def is_before(self, moment):
         """Whether even the last of it was; what comes before it is older."""
