@@ -156,7 +156,7 @@ test("the page is used without a mouse", async () => {
 
 test("the chosen scheme stays, whatever the system says", async () => {
   const page = await openPage(opened.browser, server, { colors: "light" });
-  await page.getByLabel("Colours").selectOption("dark");
+  await page.locator(".corner select").selectOption("dark");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await page.reload();
   await page.locator(".write .cm-content").waitFor();

@@ -256,7 +256,7 @@ export function Tokens() {
           <input
             required
             value={wanted.name}
-            pattern="[A-Za-z0-9][A-Za-z0-9._-]*"
+            pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
             onInput={(event) => setWanted({ ...wanted, name: event.currentTarget.value })}
           />
         </label>
