@@ -80,7 +80,9 @@ const python = (value) =>
 
 async function assertUnmarked(page) {
   assert.equal(await page.evaluate(() => "marked" in window), false, "something ran in the page");
-  const strange = page.found.requests.filter((url) => /^\/(v1\/)?marked/.test(new URL(url).pathname));
+  const strange = page.found.requests.filter((url) =>
+    /^\/(v1\/)?marked/.test(new URL(url).pathname),
+  );
   assert.deepEqual(strange, [], "something that was shown has asked for something");
   assert.equal(new URL(page.url()).origin, server.origin);
   assert.equal(await page.locator(".brand").innerText(), "Belljar");

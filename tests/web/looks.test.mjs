@@ -38,6 +38,17 @@ async function showExample(page, title) {
   await page.selectOption("select[name=example]", title);
   await pressRun(page);
   await page.locator(".result-head").waitFor();
+  if (title === "Data analysis") await waitForTable(page);
+}
+
+// With its own style sheet.
+async function waitForTable(page) {
+  const cell = page.locator(".html-frame iframe").contentFrame().locator("td").first();
+  await cell.waitFor();
+  const deadline = Date.now() + 30_000;
+  while ((await cell.evaluate((node) => getComputedStyle(node).textAlign)) !== "right") {
+    assert.ok(Date.now() < deadline, "the style sheet of the frame is not applied");
+  }
 }
 
 async function showSession(page) {
