@@ -38,10 +38,24 @@ async function showExample(page, title) {
   await page.selectOption("select[name=example]", title);
   await pressRun(page);
   await page.locator(".result-head").waitFor();
+  if (title === "Data analysis") await waitForTable(page);
+}
+
+// With its own style sheet.
+async function waitForTable(page) {
+  const cell = page.locator(".html-frame iframe").contentFrame().locator("td").first();
+  await cell.waitFor();
+  const deadline = Date.now() + 30_000;
+  while ((await cell.evaluate((node) => getComputedStyle(node).textAlign)) !== "right") {
+    assert.ok(Date.now() < deadline, "the style sheet of the frame is not applied");
+  }
 }
 
 async function showSession(page) {
+  await page.locator("main[data-ready=yes]").waitFor();
+  const sessions = await page.getByRole("tab").count();
   await page.getByRole("button", { name: "New session" }).click();
+  await page.getByRole("tab").nth(sessions).waitFor();
   for (const [at, code] of [
     "prices = [9.5, 11.0, 12.25]\ntotal = sum(prices)",
     "mean = total / len(prices)\nprint(f'{mean:.2f} on average')\nmean",
@@ -153,7 +167,7 @@ test("the page is used without a mouse", async () => {
 
 test("the chosen scheme stays, whatever the system says", async () => {
   const page = await openPage(opened.browser, server, { colors: "light" });
-  await page.getByLabel("Colours").selectOption("dark");
+  await page.locator(".corner select").selectOption("dark");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await page.reload();
   await page.locator(".write .cm-content").waitFor();

@@ -50,7 +50,7 @@ test("a program runs, shows its output, its value and what it took", async () =>
   assert.equal(await page.locator(".terminal .err").innerText(), "err\n");
   assert.match(await textOf(page, ".result-line"), /ok\s*ran to its end\s*exit code 0/);
   assert.match(await textOf(page, ".value"), /'answer': 42/);
-  assert.match(await textOf(page, ".usage"), /Time[\s\S]* of [\s\S]*CPU[\s\S]*Memory[\s\S]* of /);
+  assert.match(await textOf(page, ".usage"), /Time[\s\S]* \/ [\s\S]*CPU[\s\S]*Memory[\s\S]* \/ /);
   assert.equal(await page.locator(".meter svg[role=img]").count(), 3);
   assert.ok((await textOf(page, ".result-line .grade")).length > 0);
   await page.finish();

@@ -18,6 +18,13 @@ after(async () => {
   await server.stop();
 });
 
+async function newSession(page) {
+  await page.locator("main[data-ready=yes]").waitFor();
+  const before = await page.getByRole("tab").count();
+  await page.getByRole("button", { name: "New session" }).click();
+  await page.getByRole("tab", { selected: true }).and(page.getByRole("tab").nth(before)).waitFor();
+}
+
 // In the notebook that is shown, in its last cell.
 async function runCell(page, code) {
   const notebook = page.locator("#notebook");
@@ -33,7 +40,7 @@ const variables = (page) => page.locator("#notebook .variables li").allInnerText
 
 test("cells share variables; a cell is undone, compared and forked from", async () => {
   const page = await openPage(opened.browser, server, { path: "/#/sessions" });
-  await page.getByRole("button", { name: "New session" }).click();
+  await newSession(page);
   await runCell(page, "x = 20\nname = 'first'");
   assert.deepEqual((await variables(page)).sort(), ["name", "x"]);
   const second = await runCell(page, "x += 1\ny = x * 2\nprint(y)");
@@ -90,7 +97,7 @@ test("a session is found again, and ended", async () => {
 
 test("a cell that fails or is cancelled says so, and the session goes on", async () => {
   const page = await openPage(opened.browser, server, { path: "/#/sessions" });
-  await page.getByRole("button", { name: "New session" }).click();
+  await newSession(page);
   const failed = await runCell(page, "1/0");
   assert.match(await failed.locator(".error-line").innerText(), /ZeroDivisionError/);
   const cell = page.locator("#notebook .cell").last();

@@ -118,7 +118,7 @@ export function Editor({ code, revision, language, label, onChange, onRun }: Pro
           syntaxHighlighting(colors),
           look,
           mode.current.of([]),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange(update.state.doc.toString());
           }),

@@ -22,13 +22,18 @@ export function Badge({
   );
 }
 
+const GRADES: Record<string, string> = { full: "good", standard: "calm" };
+
 export function GradeBadge({ isolation }: { isolation: Isolation }) {
   const missing =
     isolation.missing.length > 0
       ? `missing: ${isolation.missing.join(", ")}`
       : "nothing is missing";
   return (
-    <Badge kind="grade" title={`How well programs are isolated here; ${missing}`}>
+    <Badge
+      kind={`grade ${GRADES[isolation.grade] ?? "low"}`}
+      title={`How well programs are isolated here; ${missing}`}
+    >
       <span class="word">Isolation </span>
       {isolation.grade}
     </Badge>

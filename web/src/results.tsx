@@ -69,7 +69,7 @@ function UsageBars({ result, limits }: { result: RunResult; limits: Limits }) {
         label="Time"
         value={usage.wall_seconds}
         most={most}
-        text={`${seconds(usage.wall_seconds)} of ${seconds(most)}`}
+        text={`${seconds(usage.wall_seconds)} / ${seconds(most)}`}
       />
       <Meter
         label="CPU"
@@ -81,7 +81,7 @@ function UsageBars({ result, limits }: { result: RunResult; limits: Limits }) {
         label="Memory"
         value={usage.memory_peak_bytes}
         most={limits.memory_bytes}
-        text={`${bytes(usage.memory_peak_bytes)} of ${bytes(limits.memory_bytes)}`}
+        text={`${bytes(usage.memory_peak_bytes)} / ${bytes(limits.memory_bytes)}`}
       />
     </div>
   );

@@ -8,6 +8,7 @@ import { bytes } from "./format";
 export const MOST_SHOWN = 256 * 1024;
 const SLACK = 64 * 1024;
 const LARGEST_CHUNK = 32 * 1024;
+const FRAME_MS = 20;
 
 type Stream = "stdout" | "stderr";
 
@@ -27,6 +28,7 @@ export class Terminal {
   private length = 0;
   private hidden = 0;
   private frame = 0;
+  private flushed = -Infinity;
   received = 0;
 
   constructor(
@@ -57,7 +59,9 @@ export class Terminal {
       this.waitingLength -= gone;
       this.hidden += gone;
     }
-    if (!this.frame) this.frame = requestAnimationFrame(() => this.flush());
+    // The first piece in a while is shown at once, the others together in the next frame.
+    if (performance.now() - this.flushed > FRAME_MS && !this.frame) this.flush();
+    else if (!this.frame) this.frame = requestAnimationFrame(() => this.flush());
   }
 
   // Something was written that the server could not send in time.
@@ -69,6 +73,7 @@ export class Terminal {
   flush(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
+    this.flushed = performance.now();
     const follow = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
     const waiting = this.waiting;
     this.waiting = [];

@@ -50,6 +50,7 @@ export async function openPage(browser, server, options = {}) {
   const context = await browser.newContext({
     viewport,
     colorScheme: colors,
+    reducedMotion: "reduce", // colours on their way to others have no contrast to judge
     acceptDownloads: true,
   });
   context.setDefaultTimeout(60_000);

@@ -93,7 +93,7 @@ export function Play({ snippet }: { snippet: string }) {
   const start = async () => {
     if (busy) return;
     setProblem("");
-    await running.start({
+    const result = await running.start({
       code: draft.code,
       language: draft.language,
       ...(wanted.timeout ? { timeout: Number(wanted.timeout) } : {}),
@@ -102,7 +102,7 @@ export function Play({ snippet }: { snippet: string }) {
       ...(wanted.stdin ? { stdin: wanted.stdin } : {}),
       ...(keeps && conversation ? { conversation_id: conversation } : {}),
     });
-    setVersion((count) => count + 1);
+    if (result) setVersion((count) => count + 1); // else there may be no such conversation
   };
 
   const pick = (title: string) => {

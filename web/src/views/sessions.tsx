@@ -52,6 +52,7 @@ export function Sessions() {
   const [language, setLanguage] = useState("python");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const [ready, setReady] = useState(false);
 
   useEffect(() => {
     listRunners()
@@ -59,10 +60,18 @@ export function Sessions() {
       .catch((error: unknown) => setProblem(explain(error)));
     ask<{ sessions: Session[] }>("/v1/sessions?limit=50")
       .then((page) => {
-        setNotebooks(
-          page.sessions.map((session) => ({ session, cells: [newCell()], variables: [] })),
-        );
-        setCurrent(page.sessions[0]?.session_id ?? "");
+        const found = page.sessions.map((session) => ({
+          session,
+          cells: [newCell()],
+          variables: [],
+        }));
+        // One that was begun in the meantime stays.
+        setNotebooks((begun) => {
+          const known = new Set(begun.map((one) => one.session.session_id));
+          return [...found.filter((one) => !known.has(one.session.session_id)), ...begun];
+        });
+        setCurrent((now) => now || (page.sessions[0]?.session_id ?? ""));
+        setReady(true);
       })
       .catch((error: unknown) => setProblem(explain(error)));
   }, []);
@@ -112,7 +121,7 @@ export function Sessions() {
 
   const shown = notebooks.find((one) => one.session.session_id === current) ?? notebooks[0];
   return (
-    <main class="sessions" id="main">
+    <main class="sessions" id="main" data-ready={ready ? "yes" : "no"}>
       <div class="view-head">
         <h1>Sessions</h1>
         <label class="field">

@@ -3,15 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { ask, describe, explain } from "../../api";
-import { seconds, time } from "../../format";
-import { JsonText, Message, StatusBadge, Table } from "../../parts";
+import { count, seconds, time } from "../../format";
+import { Message, StatusBadge, Table } from "../../parts";
 
 type Record_ = Record<string, unknown>;
 
 interface AuditPage {
   records: Record_[];
   next_cursor: string | null;
-  chain?: unknown;
 }
 
 const STATUSES = [
@@ -77,7 +76,7 @@ export function Audit() {
   const next = pages.at(-1)?.next_cursor;
   return (
     <>
-      <ChainStatus inPage={pages[0]?.chain} />
+      <ChainStatus />
       <form class="search" onSubmit={search} role="search" aria-label="Audit">
         {field("principal", "Whose")}
         <label class="field tall">
@@ -155,34 +154,62 @@ function took(row: Record_): string {
   return usage?.wall_seconds === undefined ? "" : seconds(usage.wall_seconds);
 }
 
-// What the server says about its own trail, if it is one that keeps a chain.
-function ChainStatus({ inPage }: { inPage: unknown }) {
-  const [found, setFound] = useState<unknown>();
-  const [path, setPath] = useState<string | null>();
+interface Report {
+  intact: boolean | null;
+  records?: number;
+  signed_seq?: number;
+  reason?: string;
+  fault?: { file: string; line: number; seq: number; why: string };
+}
+
+interface Chain {
+  last_seq: number;
+  signed_seq: number;
+  signed_at: string | null;
+  writable: boolean;
+  verification: { running: boolean; ended: string | null; report: Report | null };
+}
+
+const VERIFYING_MS = 500;
+
+// The trail itself, if the server keeps one: a chain of hashes, signed now and then.
+function ChainStatus() {
+  const [kept, setKept] = useState<boolean>();
+  const [chain, setChain] = useState<Chain>();
   const [problem, setProblem] = useState("");
-  useEffect(() => {
-    describe()
-      .then((told) => {
-        const known = Object.keys(told.paths).find((one) =>
-          /^\/v1\/audit[/:](verify|chain|status|head)/.test(one),
-        );
-        setPath(known && "get" in told.paths[known]! ? known : null);
-      })
-      .catch(() => setPath(null));
-  }, []);
-  const check = async () => {
-    setProblem("");
+
+  const load = async () => {
     try {
-      setFound(await ask<unknown>(path!));
+      setChain(await ask<Chain>("/v1/audit/chain"));
     } catch (error) {
       setProblem(explain(error));
     }
   };
   useEffect(() => {
-    if (path) void check();
-  }, [path]);
-  const status = found ?? inPage;
-  if (!path && status === undefined) {
+    describe()
+      .then((told) => {
+        const found = "/v1/audit/chain" in told.paths;
+        setKept(found);
+        if (found) void load();
+      })
+      .catch(() => setKept(false));
+  }, []);
+  useEffect(() => {
+    if (!chain?.verification.running) return undefined;
+    const timer = setTimeout(load, VERIFYING_MS);
+    return () => clearTimeout(timer);
+  }, [chain]);
+  const verify = async () => {
+    setProblem("");
+    try {
+      await ask("/v1/audit/verification", { method: "POST" });
+    } catch (error) {
+      setProblem(explain(error));
+    }
+    await load();
+  };
+
+  if (kept === false) {
     return (
       <Message kind="calm">
         The records come out of the server's state. This server keeps no chain that would prove them
@@ -190,40 +217,44 @@ function ChainStatus({ inPage }: { inPage: unknown }) {
       </Message>
     );
   }
-  const whole = status !== undefined && isWhole(status);
+  if (!chain) return problem ? <Message>{problem}</Message> : <p class="note">Loading…</p>;
   return (
     <section class="chain" aria-label="Chain of records">
-      <Message kind={whole ? "good" : status === undefined ? "calm" : "bad"}>
-        {status === undefined
-          ? "Checking the chain…"
-          : whole
-            ? "The chain of records is whole."
-            : "The chain of records is not known to be whole."}
-      </Message>
+      <ChainVerdict chain={chain} />
       {problem && <Message>{problem}</Message>}
-      {status !== undefined && (
-        <details>
-          <summary>What the server says of it</summary>
-          <JsonText value={status} label="State of the chain" />
-        </details>
-      )}
-      {path && (
-        <button type="button" class="small" onClick={check}>
-          Check again
+      <p class="note">
+        {count(chain.last_seq)} records, signed up to {count(chain.signed_seq)}
+        {chain.signed_at && ` at ${time(chain.signed_at)}`}.{" "}
+        <button
+          type="button"
+          class="small"
+          disabled={chain.verification.running}
+          onClick={verify}
+        >
+          Verify the chain
         </button>
-      )}
+      </p>
     </section>
   );
 }
 
-// Any of the words that such an answer may say it with.
-function isWhole(status: unknown): boolean {
-  if (typeof status !== "object" || status === null) return false;
-  const told = status as Record_;
+function ChainVerdict({ chain }: { chain: Chain }) {
+  const { running, report } = chain.verification;
+  if (!chain.writable) return <Message>The trail cannot be written at the moment.</Message>;
+  if (running) return <Message kind="calm">The chain is being verified…</Message>;
+  if (!report) return <Message kind="calm">The chain was not verified since the start.</Message>;
+  if (report.intact) {
+    return (
+      <Message kind="good">
+        The chain is whole: {count(report.records ?? 0)} records were verified.
+      </Message>
+    );
+  }
   return (
-    ["valid", "whole", "intact", "ok", "verified", "unbroken"].some(
-      (name) => told[name] === true,
-    ) ||
-    ["ok", "valid", "whole", "intact", "unbroken"].includes(String(told.status ?? told.state ?? ""))
+    <Message>
+      {report.fault
+        ? `The chain is broken at record ${report.fault.seq}: ${report.fault.why}`
+        : `The chain could not be verified: ${report.reason ?? "no reason was given"}`}
+    </Message>
   );
 }

@@ -4,7 +4,16 @@ import { useEffect, useState } from "preact/hooks";
 
 import { ask, describe, explain, save } from "../../api";
 import { time } from "../../format";
-import { Badge, CopyButton, JsonText, Message, SureButton, Table, usePolled } from "../../parts";
+import {
+  Badge,
+  CopyButton,
+  GradeBadge,
+  JsonText,
+  Message,
+  SureButton,
+  Table,
+  usePolled,
+} from "../../parts";
 
 interface Diagnostics {
   time: string;
@@ -37,7 +46,7 @@ export function Doctor() {
   return (
     <div class="doctor">
       <p class="result-line">
-        <Badge kind="grade">{told.isolation.grade}</Badge> Belljar {told.version},{" "}
+        <GradeBadge isolation={told.isolation} /> Belljar {told.version},{" "}
         {told.isolation.mode}
         <span class="grow" />
         <button type="button" class="small" onClick={report.again}>
@@ -256,7 +265,7 @@ export function Tokens() {
           <input
             required
             value={wanted.name}
-            pattern="[A-Za-z0-9][A-Za-z0-9._-]*"
+            pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
             onInput={(event) => setWanted({ ...wanted, name: event.currentTarget.value })}
           />
         </label>
