@@ -3,12 +3,13 @@
 # docs/ARCHITECTURE.md.
 #
 #   belljar_module(policy LINK config execution)
-#   belljar_module(transport LINK api mcp PRECOMPILED service)
+#   belljar_module(transport LINK api mcp PRECOMPILED service JOINED)
 #
 # Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder.
-# PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`.
+# PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`. JOINED is for what
+# only the server links: a small program would take more than it needs with a file that it needs.
 function(belljar_module name)
-  cmake_parse_arguments(MODULE "" "PRECOMPILED" "LINK" ${ARGN})
+  cmake_parse_arguments(MODULE "JOINED" "PRECOMPILED" "LINK" ${ARGN})
   if(NOT MODULE_PRECOMPILED)
     set(MODULE_PRECOMPILED plain)
   endif()
@@ -29,6 +30,9 @@ function(belljar_module name)
   if(sources)
     belljar_use_precompiled(belljar_${name} ${MODULE_PRECOMPILED})
   endif()
+  if(sources AND MODULE_JOINED)
+    belljar_join(belljar_${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY BELLJAR_MODULES ${name})
 
   if(tests AND BELLJAR_TESTS)
@@ -39,6 +43,15 @@ function(belljar_module name)
     belljar_use_precompiled_in_test(${name}_test ${MODULE_PRECOMPILED})
     set_property(GLOBAL APPEND PROPERTY BELLJAR_UNIT_TESTS ${name}_test)
   endif()
+endfunction()
+
+# Compiles several files of a target as one where the preset wants a quick build of everything:
+# half of the time of a file goes into templates that its neighbours need as well. Names in their
+# unnamed namespaces must differ.
+function(belljar_join target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${BELLJAR_JOIN}
+    UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # Links folders of src/ by their short name and everything else by its own.
@@ -55,9 +68,11 @@ endfunction()
 # fuzz/<name>_fuzz.cpp becomes the program <name>_fuzz; its corpus is fuzz/corpus/<name>/.
 #
 #   belljar_fuzz(http_body LINK api access)
+#   belljar_fuzz(http_head SOURCES src/transport/http_head.cpp LINK access)
 function(belljar_fuzz name)
-  cmake_parse_arguments(FUZZ "" "" "LINK" ${ARGN})
-  add_executable(${name}_fuzz "${name}_fuzz.cpp")
+  cmake_parse_arguments(FUZZ "" "" "SOURCES;LINK" ${ARGN})
+  list(TRANSFORM FUZZ_SOURCES PREPEND "${CMAKE_SOURCE_DIR}/")
+  add_executable(${name}_fuzz "${name}_fuzz.cpp" ${FUZZ_SOURCES})
   belljar_link(${name}_fuzz PRIVATE ${FUZZ_LINK})
   target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   set_property(GLOBAL APPEND PROPERTY BELLJAR_FUZZ_TARGETS ${name}_fuzz)

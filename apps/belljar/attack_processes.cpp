@@ -16,10 +16,11 @@
 namespace belljar::apps {
 namespace {
 
-constexpr Bytes kStatusLimit = kibibytes(64);
+constexpr Bytes kProcessFileLimit = kibibytes(64);
 
 std::optional<ProcessEntry> read_process(const std::string& number) {
-    const Result<std::string> text = read_file(fmt::format("/proc/{}/stat", number), kStatusLimit);
+    const Result<std::string> text =
+        read_file(fmt::format("/proc/{}/stat", number), kProcessFileLimit);
     // The name is whatever the process likes; it ends with the last bracket.
     const std::size_t begin = text ? text->find('(') : std::string::npos;
     const std::size_t end = text ? text->rfind(')') : std::string::npos;
@@ -93,7 +94,7 @@ std::string status_field(const std::string& status, const std::string& name) {
 }
 
 unsigned long long own_memory(const std::string& field) {
-    const Result<std::string> status = read_file("/proc/self/status", kStatusLimit);
+    const Result<std::string> status = read_file("/proc/self/status", kProcessFileLimit);
     constexpr unsigned long long kKibibyte = 1024;
     return status ? std::strtoull(status_field(*status, field).c_str(), nullptr, 10) * kKibibyte
                   : 0;

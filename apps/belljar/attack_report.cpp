@@ -16,8 +16,8 @@
 namespace belljar::apps {
 namespace {
 
-constexpr std::array<Verdict, 4> kVerdicts{Verdict::Held, Verdict::Broken, Verdict::KnownGap,
-                                           Verdict::NotApplicable};
+constexpr std::array<Verdict, 4> kPrintedVerdicts{Verdict::Held, Verdict::Broken, Verdict::KnownGap,
+                                                  Verdict::NotApplicable};
 
 using Counts = std::map<Verdict, int>;
 
@@ -98,7 +98,7 @@ std::vector<std::string> kinds_of(const std::vector<Finding>& findings) {
 
 std::string describe(const Counts& counts) {
     std::vector<std::string> parts;
-    for (const Verdict verdict : kVerdicts) {
+    for (const Verdict verdict : kPrintedVerdicts) {
         const auto entry = counts.find(verdict);
         if (entry != counts.end()) {
             parts.push_back(fmt::format("{} {}", entry->second, shown_verdict(verdict)));
@@ -109,7 +109,7 @@ std::string describe(const Counts& counts) {
 
 json::object to_json(const Counts& counts) {
     json::object object;
-    for (const Verdict verdict : kVerdicts) {
+    for (const Verdict verdict : kPrintedVerdicts) {
         const auto entry = counts.find(verdict);
         object[name_of(verdict)] = entry == counts.end() ? 0 : entry->second;
     }

@@ -20,7 +20,7 @@ namespace belljar::apps {
 namespace {
 
 // For runs that go on when the conversation ends.
-constexpr auto kFarewellTime = std::chrono::seconds(10);
+constexpr auto kTimeToFinish = std::chrono::seconds(10);
 
 std::string file_uri(const std::string& path) {
     std::string uri = "file://";
@@ -47,7 +47,7 @@ Task<Result<void>> speak(Runtime* runtime, transport::StdioChannel* channel, mcp
     co_await channel->run();
     // Nobody is left to ask for what goes on beside the conversation.
     server->stop();
-    co_await server->wait(Clock::now() + kFarewellTime);
+    co_await server->wait(Clock::now() + kTimeToFinish);
     BJ_CO_TRY_VOID(*tested);
     co_return runtime->check_warden();
 }

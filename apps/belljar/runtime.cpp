@@ -21,7 +21,7 @@
 namespace belljar::apps {
 namespace {
 
-constexpr auto kFarewellTime = std::chrono::seconds(15);
+constexpr auto kTimeToEnd = std::chrono::seconds(15);
 
 std::string mode_name(config::LaunchMode mode) {
     for (const auto& choice : config::choices_for(mode)) {
@@ -242,7 +242,7 @@ Result<void> Runtime::run(Task<Result<void>> main_task, std::function<void()> on
     while (!outcome) {
         io_.run_one();
     }
-    io_.run_for(kFarewellTime);
+    io_.run_for(kTimeToEnd);
     if (!io_.stopped()) {
         // Destroying what still runs is not safe. The warden cleans up after us.
         log_.error("something did not end in time; leaving");

@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/assert.h"
 
 namespace belljar::access {
 namespace {
 
 constexpr std::string_view kEventStream = "text/event-stream";
-
-std::string_view trim(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t");
-    return begin == std::string_view::npos
-               ? std::string_view{}
-               : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 bool equal_ignoring_case(std::string_view left, std::string_view right) {
     const LessIgnoringCase less;
@@ -56,6 +50,10 @@ std::string format_event(const ServerEvent& event) {
     BJ_ASSERT(event.data.find('\n') == std::string::npos);
     const std::string id = event.id.empty() ? "" : fmt::format("id: {}\n", event.id);
     return fmt::format("{}event: {}\ndata: {}\n\n", id, event.name, event.data);
+}
+
+std::string message_event(std::string message) {
+    return format_event({.name = "message", .data = std::move(message)});
 }
 
 StreamHead event_stream_head() {

@@ -16,6 +16,8 @@ struct ServerEvent {
 };
 
 [[nodiscard]] std::string format_event(const ServerEvent& event);
+// The event that carries a message of MCP.
+[[nodiscard]] std::string message_event(std::string message);
 
 // Lines that clients ignore, and that keep a connection from looking dead.
 inline constexpr std::string_view kKeepAliveComment = ": keep-alive\n\n";

@@ -5,17 +5,6 @@
 #include "base/ascii.h"
 
 namespace belljar::access {
-namespace {
-
-std::string_view trim(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-}  // namespace
 
 bool LessIgnoringCase::operator()(std::string_view left, std::string_view right) const {
     return std::ranges::lexicographical_compare(

@@ -18,7 +18,7 @@ struct ReleaseJws {
     void operator()(cjose_jws_t* jws) const { cjose_jws_release(jws); }
 };
 
-std::string text_of(const json::object& object, std::string_view name) {
+std::string text_or_empty(const json::object& object, std::string_view name) {
     const json::value* value = object.if_contains(name);
     return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
@@ -37,13 +37,13 @@ json::object public_parts(const json::object& object) {
 // What the key is good for by its kind, narrowed by what it says of itself.
 std::vector<Algorithm> algorithms_of(const json::object& object) {
     std::vector<Algorithm> fitting;
-    const std::string kind = text_of(object, "kty");
+    const std::string kind = text_or_empty(object, "kty");
     if (kind == "RSA") {
         fitting = {Algorithm::Rs256, Algorithm::Ps256};
-    } else if (kind == "EC" && text_of(object, "crv") == "P-256") {
+    } else if (kind == "EC" && text_or_empty(object, "crv") == "P-256") {
         fitting = {Algorithm::Es256};
     }
-    const bool for_signing = !object.contains("use") || text_of(object, "use") == "sig";
+    const bool for_signing = !object.contains("use") || text_or_empty(object, "use") == "sig";
     const json::value* operations = object.if_contains("key_ops");
     const bool may_verify =
         operations == nullptr ||
@@ -51,7 +51,7 @@ std::vector<Algorithm> algorithms_of(const json::object& object) {
          std::ranges::any_of(operations->get_array(), [](const json::value& operation) {
              return operation.is_string() && operation.get_string() == "verify";
          }));
-    const std::optional<Algorithm> only = parse_algorithm(text_of(object, "alg"));
+    const std::optional<Algorithm> only = parse_algorithm(text_or_empty(object, "alg"));
     std::erase_if(fitting, [&](Algorithm algorithm) {
         return !for_signing || !may_verify || (object.contains("alg") && only != algorithm);
     });
@@ -78,7 +78,7 @@ std::optional<PublicKey> key_from(const json::value& value) {
     if (is_rsa && (bits < kLeastRsaBits || bits > kMostRsaBits)) {
         return std::nullopt;
     }
-    return PublicKey({.id = text_of(object, "kid"), .algorithms = std::move(algorithms)},
+    return PublicKey({.id = text_or_empty(object, "kid"), .algorithms = std::move(algorithms)},
                      std::move(handle));
 }
 

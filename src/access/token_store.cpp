@@ -13,9 +13,9 @@
 namespace belljar::access {
 namespace {
 
-constexpr const char* kFile = "token";
-constexpr const char* kNewFile = "token.new";
-constexpr std::size_t kRandomBytes = 32;
+constexpr const char* kTokenFile = "token";
+constexpr const char* kNewTokenFile = "token.new";
+constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kShortestToken = 16;
 
 Result<std::string> read_token(const Fd& file) {
@@ -39,16 +39,16 @@ Result<std::string> read_token(const Fd& file) {
 
 // Complete before it has its name: a crash leaves no half-written token behind.
 Result<std::string> create_token(const Fd& directory) {
-    std::string token = "bj_" + random_hex(kRandomBytes);
-    ::unlinkat(directory.get(), kNewFile, 0);
+    std::string token = "bj_" + random_hex(kTokenBytes);
+    ::unlinkat(directory.get(), kNewTokenFile, 0);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    const Fd file(::openat(directory.get(), kNewFile, kFlags, 0600));
+    const Fd file(::openat(directory.get(), kNewTokenFile, kFlags, 0600));
     if (!file.valid()) {
         return fail(system_error("create token"));
     }
     BJ_TRY_VOID(write_all(file, token + "\n"));
     if (::fsync(file.get()) != 0 ||
-        ::renameat(directory.get(), kNewFile, directory.get(), kFile) != 0) {
+        ::renameat(directory.get(), kNewTokenFile, directory.get(), kTokenFile) != 0) {
         return fail(system_error("store token"));
     }
     return token;
@@ -57,7 +57,7 @@ Result<std::string> create_token(const Fd& directory) {
 }  // namespace
 
 Result<StoredToken> load_or_create_token(const Fd& directory) {
-    const Fd file(::openat(directory.get(), kFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const Fd file(::openat(directory.get(), kTokenFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (file.valid()) {
         BJ_TRY(std::string token, read_token(file));
         return StoredToken{.token = std::move(token), .created = false};

@@ -20,22 +20,9 @@ using access::Right;
 
 constexpr std::size_t kMostDays = 1000;
 
-json::object text_schema() { return {{"type", "string"}}; }
-json::object count_schema() { return {{"type", "integer"}, {"minimum", 0}}; }
-
 json::object list_schema(std::string_view name, json::object item) {
     return object_schema({{name, json::object{{"type", "array"}, {"items", std::move(item)}}}},
                          {json::string(name)});
-}
-
-Operation operation(std::string_view id, std::string_view method, std::string_view path,
-                    std::string_view summary) {
-    return {.id = std::string(id),
-            .method = std::string(method),
-            .path = std::string(path),
-            .tag = "admin",
-            .summary = std::string(summary),
-            .rights = {Right::Operate}};
 }
 
 json::object usage_json(const execution::DailyUsage& usage) {
@@ -116,7 +103,8 @@ void AdminRoutes::add_schemas(OperationTable& table) {
 }
 
 void AdminRoutes::add_runs(OperationTable& table) {
-    Operation list = operation("listAllRuns", "GET", "/v1/admin/runs", "Runs of everybody");
+    Operation list =
+        operation_of_operators("listAllRuns", "GET", "/v1/admin/runs", "Runs of everybody");
     list.parameters = page_parameters();
     list.parameters.push_back(query_parameter("principal", "Only those of this one."));
     list.parameters.push_back(
@@ -125,8 +113,8 @@ void AdminRoutes::add_runs(OperationTable& table) {
     list.answers = {page_answer("AdminRuns", "The newest first.")};
     list.handler = [this](Call call) { return list_runs(std::move(call)); };
     table.add(std::move(list));
-    Operation kill =
-        operation("killRun", "DELETE", "/v1/admin/runs/{run_id}", "Ends a run of anybody");
+    Operation kill = operation_of_operators("killRun", "DELETE", "/v1/admin/runs/{run_id}",
+                                            "Ends a run of anybody");
     kill.description = "Its owner gets the result with the status `cancelled`.";
     kill.answers = {answer_in("AdminRun", "It is being ended.", 202)};
     kill.handler = [this](Call call) { return kill_run(std::move(call)); };
@@ -134,25 +122,27 @@ void AdminRoutes::add_runs(OperationTable& table) {
 }
 
 void AdminRoutes::add_sessions(OperationTable& table) {
-    Operation list =
-        operation("listAllSessions", "GET", "/v1/admin/sessions", "Sessions of everybody");
+    Operation list = operation_of_operators("listAllSessions", "GET", "/v1/admin/sessions",
+                                            "Sessions of everybody");
     list.parameters = {query_parameter("principal", "Only those of this one.")};
     list.answers = {answer_in("AdminSessions", "All that live.")};
     list.handler = [this](Call call) { return list_sessions(std::move(call)); };
     table.add(std::move(list));
-    Operation end = operation("killSession", "DELETE", "/v1/admin/sessions/{session_id}",
-                              "Ends a session of anybody");
+    Operation end = operation_of_operators(
+        "killSession", "DELETE", "/v1/admin/sessions/{session_id}", "Ends a session of anybody");
     end.answers = {{.status = 204, .description = "It has ended, with a cell that was running."}};
     end.handler = [this](Call call) { return end_session(std::move(call)); };
     table.add(std::move(end));
 }
 
 void AdminRoutes::add_drain(OperationTable& table) {
-    Operation show = operation("getDrain", "GET", "/v1/admin/drain", "Whether runs are taken");
+    Operation show =
+        operation_of_operators("getDrain", "GET", "/v1/admin/drain", "Whether runs are taken");
     show.answers = {answer_in("Drain", "With what is under way.")};
     show.handler = [this](Call /*call*/) { return show_drain(); };
     table.add(std::move(show));
-    Operation set = operation("setDrain", "PUT", "/v1/admin/drain", "Takes no more runs, or again");
+    Operation set = operation_of_operators("setDrain", "PUT", "/v1/admin/drain",
+                                           "Takes no more runs, or again");
     set.description =
         "While it drains, runs are refused with 503 and `/ready` answers 503; what has begun goes "
         "on. A restart takes runs again.";
@@ -163,14 +153,15 @@ void AdminRoutes::add_drain(OperationTable& table) {
 }
 
 void AdminRoutes::add_quotas(OperationTable& table) {
-    Operation quota = operation("getQuota", "GET", "/v1/admin/quota",
-                                "What a principal may use, and what it has used today");
+    Operation quota =
+        operation_of_operators("getQuota", "GET", "/v1/admin/quota",
+                               "What a principal may use, and what it has used today");
     quota.parameters = {query_parameter("principal", "The one without a name if missing.")};
     quota.answers = {answer_in("Quota", "Limits of 0 do not limit.")};
     quota.handler = [this](Call call) { return show_quota(std::move(call)); };
     table.add(std::move(quota));
-    Operation usage =
-        operation("listUsage", "GET", "/v1/admin/usage", "What principals have used, by day (UTC)");
+    Operation usage = operation_of_operators("listUsage", "GET", "/v1/admin/usage",
+                                             "What principals have used, by day (UTC)");
     const json::object day{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};
     usage.parameters = {
         query_parameter("principal", "Only this one."),

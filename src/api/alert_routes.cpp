@@ -27,21 +27,9 @@ constexpr std::size_t kLongestReason = 500;
 constexpr std::size_t kLongestName = 256;
 constexpr std::string_view kNobody = "-";  // stands for the principal without a name
 
-json::object text_schema() { return {{"type", "string"}}; }
-
 json::object list_of(std::string_view name, std::string_view schema) {
     return object_schema({{name, json::object{{"type", "array"}, {"items", reference(schema)}}}},
                          {json::string(name)});
-}
-
-Operation operation(std::string_view id, std::string_view method, std::string_view path,
-                    std::string_view summary) {
-    return {.id = std::string(id),
-            .method = std::string(method),
-            .path = std::string(path),
-            .tag = "admin",
-            .summary = std::string(summary),
-            .rights = {Right::Operate}};
 }
 
 json::object alert_schema() {
@@ -188,7 +176,7 @@ void AlertRoutes::add_alerts(OperationTable& table) {
     members["rules"] = json::object{{"type", "array"}};
     members["webhook"] = json::object{{"type", "object"}};
     table.add_schema("Alerts", std::move(list));
-    Operation alerts = operation("listAlerts", "GET", "/v1/alerts", "The last alerts");
+    Operation alerts = operation_of_operators("listAlerts", "GET", "/v1/alerts", "The last alerts");
     alerts.description =
         "Who may operate or read the audit trail sees those of everybody, with the rules in force; "
         "everybody else sees its own. They are also sent at `/mcp/events`.";
@@ -218,19 +206,20 @@ void AlertRoutes::add_blocks(OperationTable& table) {
               json::object{{"type", "integer"}, {"minimum", 1}, {"maximum", kLongestBlock}}},
              {"reason", text_schema()}},
             {"principal", "seconds"}));
-    Operation list = operation("listBlocks", "GET", "/v1/admin/blocks", "Who may run nothing now");
+    Operation list =
+        operation_of_operators("listBlocks", "GET", "/v1/admin/blocks", "Who may run nothing now");
     list.answers = {answer_in("Blocks", "Sorted by name.")};
     list.handler = [this](Call /*call*/) { return list_blocks(); };
     table.add(std::move(list));
-    Operation set = operation("blockPrincipal", "POST", "/v1/admin/blocks",
-                              "Lets a principal run nothing for a while");
+    Operation set = operation_of_operators("blockPrincipal", "POST", "/v1/admin/blocks",
+                                           "Lets a principal run nothing for a while");
     set.description = "What it runs already goes on. A block outlives a restart.";
     set.bodies = {{.schema = reference("BlockOrder")}};
     set.answers = {answer_in("Blocks", "All that are in force.", 201)};
     set.handler = [this](Call call) { return block(std::move(call)); };
     table.add(std::move(set));
-    Operation lift = operation("liftBlock", "DELETE", "/v1/admin/blocks/{principal}",
-                               "Lets a principal run again");
+    Operation lift = operation_of_operators("liftBlock", "DELETE", "/v1/admin/blocks/{principal}",
+                                            "Lets a principal run again");
     lift.description = "`-` is the principal without a name.";
     lift.answers = {{.status = 204, .description = "It may."}};
     lift.handler = [this](Call call) { return lift_block(std::move(call)); };
@@ -249,13 +238,14 @@ void AlertRoutes::add_quarantines(OperationTable& table) {
                                                       {"conversation_id", text_schema()},
                                                       {"reason", text_schema()}},
                                                      {"principal", "conversation_id"}));
-    Operation list = operation("listQuarantines", "GET", "/v1/admin/quarantines",
-                               "Conversations that nobody may use");
+    Operation list = operation_of_operators("listQuarantines", "GET", "/v1/admin/quarantines",
+                                            "Conversations that nobody may use");
     list.answers = {answer_in("Quarantines", "Sorted by principal and conversation.")};
     list.handler = [this](Call /*call*/) { return list_quarantines(); };
     table.add(std::move(list));
-    Operation set = operation("quarantineConversation", "POST", "/v1/admin/quarantines",
-                              "Lets nobody use a conversation");
+    Operation set =
+        operation_of_operators("quarantineConversation", "POST", "/v1/admin/quarantines",
+                               "Lets nobody use a conversation");
     set.description =
         "Its runs and files are refused to its owner, its sessions end, and it is not cleaned up. "
         "Administrators can read what is in it.";
@@ -263,9 +253,9 @@ void AlertRoutes::add_quarantines(OperationTable& table) {
     set.answers = {answer_in("Quarantines", "All of them.", 201)};
     set.handler = [this](Call call) { return quarantine(std::move(call)); };
     table.add(std::move(set));
-    Operation lift =
-        operation("liftQuarantine", "DELETE", "/v1/admin/quarantines/{principal}/{conversation_id}",
-                  "Lets a conversation be used again");
+    Operation lift = operation_of_operators("liftQuarantine", "DELETE",
+                                            "/v1/admin/quarantines/{principal}/{conversation_id}",
+                                            "Lets a conversation be used again");
     lift.description = "`-` is the principal without a name.";
     lift.answers = {{.status = 204, .description = "It can be used."}};
     lift.handler = [this](Call call) { return lift_quarantine(std::move(call)); };
@@ -276,14 +266,15 @@ void AlertRoutes::add_evidence(OperationTable& table) {
     constexpr std::string_view kPath = "/v1/admin/quarantines/{principal}/{conversation_id}/files";
     table.add_schema("QuarantinedFiles",
                      object_schema({{"files", json::object{{"type", "array"}}}}, {"files"}));
-    Operation list =
-        operation("listQuarantinedFiles", "GET", kPath, "Files of a conversation in quarantine");
+    Operation list = operation_of_operators("listQuarantinedFiles", "GET", kPath,
+                                            "Files of a conversation in quarantine");
     list.rights = {Right::Admin};
     list.answers = {answer_in("QuarantinedFiles", "Sorted by path.")};
     list.handler = [this](Call call) { return list_evidence(std::move(call)); };
     table.add(std::move(list));
-    Operation get = operation("getQuarantinedFile", "GET", std::string(kPath) + "/{path...}",
-                              "A file of a conversation in quarantine");
+    Operation get =
+        operation_of_operators("getQuarantinedFile", "GET", std::string(kPath) + "/{path...}",
+                               "A file of a conversation in quarantine");
     get.rights = {Right::Admin};
     get.answers = {
         {.description = "Its content.", .content = {{.media_type = "application/octet-stream"}}}};

@@ -24,12 +24,10 @@ using access::Right;
 
 constexpr std::string_view kExample = R"({"principal": "alice", "reason": "request 17"})";
 
-json::object text_schema() { return {{"type", "string"}}; }
-json::object count_schema() { return {{"type", "integer"}, {"minimum", 0}}; }
 json::object time_or_null() { return {{"type", json::array{"string", "null"}}}; }
 
-Operation operation(std::string_view id, std::string_view method, std::string_view path,
-                    std::string_view summary) {
+Operation operation_of_auditors(std::string_view id, std::string_view method, std::string_view path,
+                                std::string_view summary) {
     return {.id = std::string(id),
             .method = std::string(method),
             .path = std::string(path),
@@ -148,8 +146,8 @@ void AuditRoutes::add_records(OperationTable& table) {
                                                    {"erased", json::object{{"type", "boolean"}}}},
                                                   {"seq", "prev", "time", "kind", "body", "hash"}));
     table.add_schema("TrailPage", page_schema("records", "TrailRecord"));
-    Operation list = operation("listTrail", "GET", "/v1/audit/records",
-                               "Records of the audit trail, latest first");
+    Operation list = operation_of_auditors("listTrail", "GET", "/v1/audit/records",
+                                           "Records of the audit trail, latest first");
     list.description =
         "Runs, refusals, decisions and events, each as it stands in the trail. A page may hold "
         "fewer than asked for, even none, and still have a next one.";
@@ -183,24 +181,25 @@ void AuditRoutes::add_chain(OperationTable& table) {
                        {"ended", time_or_null()},
                        {"report", json::object{{"type", json::array{"object", "null"}}}}},
                       {"running", "ended", "report"}));
-    Operation chain = operation("getTrailChain", "GET", "/v1/audit/chain",
-                                "Where the audit trail ends, and what is known of its state");
+    Operation chain =
+        operation_of_auditors("getTrailChain", "GET", "/v1/audit/chain",
+                              "Where the audit trail ends, and what is known of its state");
     chain.answers = {answer_in("TrailChain", "As it is now.")};
     chain.handler = [this](Call /*call*/) { return this->chain(); };
     table.add(std::move(chain));
-    Operation last = operation("getTrailVerification", "GET", "/v1/audit/verification",
-                               "What the last verification found");
+    Operation last = operation_of_auditors("getTrailVerification", "GET", "/v1/audit/verification",
+                                           "What the last verification found");
     last.answers = {answer_in("TrailVerification", "Of this server since its start.")};
     last.handler = [this](Call /*call*/) { return verification(); };
     table.add(std::move(last));
-    Operation verify = operation("verifyTrail", "POST", "/v1/audit/verification",
-                                 "Verifies the whole trail, in the background");
+    Operation verify = operation_of_auditors("verifyTrail", "POST", "/v1/audit/verification",
+                                             "Verifies the whole trail, in the background");
     verify.description = "One at a time: while one is under way, this changes nothing.";
     verify.answers = {answer_in("TrailVerification", "It has begun.", 202)};
     verify.handler = [this](Call /*call*/) { return this->verify(); };
     table.add(std::move(verify));
-    Operation key = operation("getTrailKey", "GET", "/v1/audit/key",
-                              "The public key that signatures are verified with");
+    Operation key = operation_of_auditors("getTrailKey", "GET", "/v1/audit/key",
+                                          "The public key that signatures are verified with");
     key.answers = {
         {.description = "PEM, Ed25519. Keep a copy elsewhere.",
          .content = {{.media_type = "application/x-pem-file", .schema = text_schema()}}}};
@@ -221,8 +220,8 @@ void AuditRoutes::add_erasures(OperationTable& table) {
     table.add_schema("Erasure",
                      object_schema({{"records", count_schema()}, {"files", count_schema()}},
                                    {"records", "files"}));
-    Operation erase = operation("eraseFromTrail", "POST", "/v1/audit/erasures",
-                                "Erases the personal part of records");
+    Operation erase = operation_of_auditors("eraseFromTrail", "POST", "/v1/audit/erasures",
+                                            "Erases the personal part of records");
     erase.description =
         "Of everything that a principal, a conversation or a run has left in the trail, the "
         "personal part goes: who, from where, which code, which files. The chain stays verifiable, "

@@ -11,6 +11,7 @@
 
 #include "access/run_origin.h"
 #include "api/json_body.h"
+#include "api/operation_parts.h"
 #include "api/refusals.h"
 #include "base/base64.h"
 #include "base/utf8.h"
@@ -218,8 +219,6 @@ json::object stage_of(const RunResult& result) {
     stage["memory"] = result.usage.memory_peak_bytes;
     return stage;
 }
-
-json::object text_schema() { return {{"type", "string"}}; }
 
 json::object stage_schema() {
     const auto nullable = [](std::string_view type) {

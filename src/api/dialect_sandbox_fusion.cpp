@@ -132,7 +132,7 @@ Result<std::vector<std::string>> read_wanted(const json::object& body) {
     return wanted;
 }
 
-json::object request_schema() {
+json::object fusion_request_schema() {
     const json::object text{{"type", "string"}};
     const json::object number{{"type", "number"}};
     return {{"type", "object"},
@@ -161,7 +161,7 @@ json::object response_schema() {
                           {"files", json::object{{"type", "object"}}}}}};
 }
 
-constexpr std::string_view kExample = R"json({"code": "print(1)", "language": "python"})json";
+constexpr std::string_view kFusionExample = R"json({"code": "print(1)", "language": "python"})json";
 
 }  // namespace
 
@@ -173,7 +173,7 @@ void SandboxFusionRoutes::add_to(OperationTable& table) {
                .summary = "Runs a program, as SandboxFusion does",
                .description = "Files come and go in base64. Whatever the program does is a 200.",
                .rights = {access::Right::RunExec},
-               .bodies = {{.schema = request_schema()}},
+               .bodies = {{.schema = fusion_request_schema()}},
                .answers = {{.description = "What became of it.",
                             .content = {{.schema = response_schema()}}},
                            {.status = 422,
@@ -197,7 +197,7 @@ Task<HttpResponse> SandboxFusionRoutes::run_code(Call call) {
     if (!is_json(call.request)) {
         co_return refuse_media_type();
     }
-    const Result<json::object> body = read_object(call.request.body, kExample);
+    const Result<json::object> body = read_object(call.request.body, kFusionExample);
     if (!body) {
         co_return refuse_member("body", body.error().message);
     }

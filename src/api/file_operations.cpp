@@ -14,8 +14,6 @@ using access::Right;
 constexpr std::string_view kTag = "files";
 constexpr std::string_view kOneFile = "/v1/conversations/{conversation_id}/files/{path...}";
 
-json::object text_schema() { return {{"type", "string"}}; }
-
 json::object choice_schema() { return {{"type", "boolean"}, {"default", false}}; }
 
 json::object path_schema() {

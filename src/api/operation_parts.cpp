@@ -17,6 +17,20 @@ json::object object_schema(json::object properties, json::array required) {
             {"additionalProperties", false}};
 }
 
+json::object text_schema() { return {{"type", "string"}}; }
+
+json::object count_schema() { return {{"type", "integer"}, {"minimum", 0}}; }
+
+Operation operation_of_operators(std::string_view id, std::string_view method,
+                                 std::string_view path, std::string_view summary) {
+    return {.id = std::string(id),
+            .method = std::string(method),
+            .path = std::string(path),
+            .tag = "admin",
+            .summary = std::string(summary),
+            .rights = {access::Right::Operate}};
+}
+
 Answer answer_in(std::string_view schema, std::string_view description, unsigned status) {
     return {.status = status,
             .description = std::string(description),

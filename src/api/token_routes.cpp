@@ -14,7 +14,8 @@ namespace {
 using access::HttpResponse;
 using access::TokenRecord;
 
-constexpr std::string_view kExample = R"({"name": "alice", "roles": ["user"], "expires": "30d"})";
+constexpr std::string_view kTokenExample =
+    R"({"name": "alice", "roles": ["user"], "expires": "30d"})";
 
 access::WallTime wall_clock() {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -117,7 +118,7 @@ Task<HttpResponse> TokenRoutes::create(Call call) {
     if (!is_json(call.request)) {
         co_return refuse_media_type();
     }
-    const Result<json::object> body = read_object(call.request.body, kExample);
+    const Result<json::object> body = read_object(call.request.body, kTokenExample);
     if (!body) {
         co_return refuse(body.error());
     }

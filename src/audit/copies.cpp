@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostLines = 10'000;
 constexpr std::size_t kMostBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kLongestCopy = std::size_t{48} * 1024;  // what a datagram can surely take
-constexpr int kPatience = 200;                                // ms, for a reader that is slow
+constexpr int kPatienceForReader = 200;                       // ms, for a reader that is slow
 constexpr Duration kFarewell = std::chrono::seconds(2);
 constexpr int kPriority = 13 * 8 + 5;  // facility "log audit", severity "notice"
 
@@ -47,7 +47,7 @@ std::string_view without_break(std::string_view line) {
 
 bool wait_until_writable(int fd) {
     pollfd waited{.fd = fd, .events = POLLOUT, .revents = 0};
-    return ::poll(&waited, 1, kPatience) > 0 && (waited.revents & POLLOUT) != 0;
+    return ::poll(&waited, 1, kPatienceForReader) > 0 && (waited.revents & POLLOUT) != 0;
 }
 
 Fd connect_datagram(const std::string& path) {

@@ -18,6 +18,11 @@ Writer::Bounds bounds_of(const config::AuditSettings& settings) {
     return {.rotate_size = settings.rotate_size, .rotate_age = settings.rotate_age};
 }
 
+bool is_empty(const Fd& directory) {
+    std::error_code error;
+    return std::filesystem::is_empty(fmt::format("/proc/self/fd/{}", directory.get()), error);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trail>> Trail::prepare(const std::string& path, Options options,
@@ -54,7 +59,15 @@ Trail::Trail(Fd directory, Options options, const Log& log)
 Trail::~Trail() { stop(); }
 
 Result<void> Trail::give_to(uid_t user, gid_t group) const {
-    if (made_ && ::fchown(directory_.get(), user, group) != 0) {
+    struct stat status{};
+    if (::fstat(directory_.get(), &status) != 0) {
+        return fail(system_error("fstat the directory of the audit trail"));
+    }
+    // Another server that begins now may have made it a moment ago.
+    if (!made_ && (status.st_uid != ::geteuid() || !is_empty(directory_))) {
+        return {};
+    }
+    if (::fchown(directory_.get(), user, group) != 0) {
         return fail(system_error("fchown the directory of the audit trail"));
     }
     return {};

@@ -48,7 +48,8 @@ class Trail {
     Trail(const Trail&) = delete;
     Trail& operator=(const Trail&) = delete;
 
-    // Gives the directory to the account that the process will run as, if prepare() made it.
+    // Gives the directory to the account that the process will run as, if prepare() made it or
+    // nothing was ever written there.
     [[nodiscard]] Result<void> give_to(uid_t user, gid_t group) const;
     // With the rights that the process has from now on. The first record is that of the start.
     Result<void> start();

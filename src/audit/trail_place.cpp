@@ -22,8 +22,7 @@ namespace {
 
 constexpr std::string_view kBefore = "trail-";
 constexpr std::string_view kAfter = ".jsonl";
-constexpr std::size_t kDigits = 6;
-constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
+constexpr std::size_t kDigitsOfNumber = 6;
 constexpr mode_t kShown = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
 constexpr Bytes kSmall = mebibytes(4);
 
@@ -39,7 +38,7 @@ std::string trail_name(std::uint64_t number) {
 
 std::optional<std::uint64_t> trail_number(std::string_view name) {
     if (!name.starts_with(kBefore) || !name.ends_with(kAfter) ||
-        name.size() < kBefore.size() + kDigits + kAfter.size()) {
+        name.size() < kBefore.size() + kDigitsOfNumber + kAfter.size()) {
         return std::nullopt;
     }
     std::uint64_t number = 0;

@@ -24,6 +24,7 @@ inline constexpr const char* kHeadFile = "head";
 inline constexpr const char* kKeyFile = "key.pem";
 inline constexpr const char* kPublicKeyFile = "public-key.pem";
 inline constexpr const char* kErasureFile = "erasure";
+inline constexpr mode_t kPrivate = 0600;  // of all but the public key
 
 [[nodiscard]] std::string trail_name(std::uint64_t number);
 [[nodiscard]] std::optional<std::uint64_t> trail_number(std::string_view name);

@@ -16,17 +16,16 @@
 namespace belljar::audit {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(30);
+constexpr Duration kPatienceOfUpkeep = std::chrono::seconds(30);
 constexpr std::size_t kFilesAtOnce = 100;
 constexpr std::size_t kRangesAtOnce = 2000;  // in one record
 constexpr std::size_t kMostRanges = 200'000;
-constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
 
 class UpkeepLock {
    public:
     static Result<UpkeepLock> take(const Fd& directory) {
         BJ_TRY(FileLock lock, FileLock::open(directory, "upkeep.lock"));
-        BJ_TRY_VOID(lock.lock(kPatience));
+        BJ_TRY_VOID(lock.lock(kPatienceOfUpkeep));
         return UpkeepLock(std::move(lock));
     }
 

@@ -14,7 +14,6 @@
 namespace belljar::audit {
 namespace {
 
-constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
 constexpr Duration kPatience = std::chrono::milliseconds(500);
 constexpr std::uint64_t kRoomAhead = std::uint64_t{256} * 1024;
 constexpr std::uint64_t kRoomLow = std::uint64_t{64} * 1024;  // for what is under way

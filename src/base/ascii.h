@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,14 @@ namespace belljar {
     std::string lower(text);
     std::ranges::transform(lower, lower.begin(), [](char letter) { return to_lower(letter); });
     return lower;
+}
+
+// Without the spaces and tabs around it.
+[[nodiscard]] constexpr std::string_view trim(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string_view::npos
+               ? std::string_view{}
+               : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 }  // namespace belljar

@@ -18,7 +18,7 @@ using execution::RunPlan;
 using execution::RunResult;
 
 constexpr std::string_view kTrialProgram = "python/check_tools.py";
-constexpr Duration kTrialTime = std::chrono::seconds(120);  // the program ends before
+constexpr Duration kToolTrialTime = std::chrono::seconds(120);  // the program ends before
 constexpr std::size_t kLongestText = 500;
 
 std::string text_in(const json::object& object, std::string_view key) {
@@ -145,7 +145,7 @@ Task<Result<std::vector<Refusal>>> Engine::try_at_once(approved::PackPtr pack,
     json::array names(files.begin(), files.end());
     plan.request.stdin_text = to_text(json::value(std::move(names)));
     plan.request.arguments.clear();
-    plan.limits.timeout = kTrialTime;
+    plan.limits.timeout = kToolTrialTime;
     BJ_CO_TRY(LaunchedJar jar,
               launch_jar(executor_, warden_, *manifest, plan.limits, {.tools = std::move(pack)}));
     BJ_CO_TRY(const RunResult result,

@@ -5,7 +5,7 @@
 namespace belljar::engine {
 namespace {
 
-constexpr std::string_view kArguments = R"({
+constexpr std::string_view kArgumentSchemas = R"({
   "type": "object",
   "properties": {
     "code": {"type": "string", "description": "The program text."},
@@ -95,7 +95,7 @@ constexpr std::string_view kArguments = R"({
 }  // namespace
 
 json::object run_arguments_schema() {
-    json::object schema = schema_from(kArguments);
+    json::object schema = schema_from(kArgumentSchemas);
     describe_member(
         schema, "files",
         "Files to put into /workspace, where the program starts: relative path to text, or to "

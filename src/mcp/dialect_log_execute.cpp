@@ -24,7 +24,7 @@ namespace {
 using execution::RunResult;
 using execution::Status;
 
-constexpr std::size_t kLongestOutput = 100'000;  // characters
+constexpr std::size_t kLongestExecuteOutput = 100'000;  // characters
 constexpr std::uint64_t kUsualSeconds = 30;
 
 constexpr auto kTools = std::to_array<std::string_view>(
@@ -96,10 +96,10 @@ std::string failure(const RunResult& result, std::uint64_t seconds,
 }
 
 json::object view_of(std::string output, const json::value& error) {
-    const bool cut = output.size() > kLongestOutput;
+    const bool cut = output.size() > kLongestExecuteOutput;
     if (cut) {
         output = fmt::format("{}\n... [OUTPUT TRUNCATED - exceeded {} chars]",
-                             utf8_beginning(output, kLongestOutput), kLongestOutput);
+                             utf8_beginning(output, kLongestExecuteOutput), kLongestExecuteOutput);
     }
     return {{"success", error.is_null()},
             {"output", std::move(output)},

@@ -12,7 +12,7 @@ namespace belljar::mcp {
 namespace {
 
 // As its document says: characters of each stream.
-constexpr std::size_t kLongestOutput = 10'000;
+constexpr std::size_t kLongestServiceOutput = 10'000;
 
 constexpr std::string_view kInput = R"({
   "type": "object",
@@ -30,7 +30,7 @@ constexpr std::string_view kInput = R"({
   "additionalProperties": false
 })";
 
-constexpr std::string_view kOutput = R"({
+constexpr std::string_view kServiceOutput = R"({
   "type": "object",
   "properties": {
     "stdout": {"type": "string"},
@@ -45,7 +45,7 @@ constexpr std::string_view kOutput = R"({
 
 std::string first_characters(std::string_view text) {
     std::size_t end = 0;
-    for (std::size_t count = 0; count < kLongestOutput && end < text.size(); ++count) {
+    for (std::size_t count = 0; count < kLongestServiceOutput && end < text.size(); ++count) {
         end += std::max<std::size_t>(utf8_character_length(text.substr(end)), 1);
     }
     return end < text.size() ? std::string(text.substr(0, end)) + "\n... (output truncated)"
@@ -86,7 +86,7 @@ ToolDefinition define_execute_python(const engine::SandboxInfo& /*info*/) {
                 "characters, and a run ends after 30 seconds unless timeout says otherwise. "
                 "Example: {\"code\": \"print(2 + 2)\", \"timeout\": 10}",
             .input_schema = schema_from(kInput),
-            .output_schema = schema_from(kOutput),
+            .output_schema = schema_from(kServiceOutput),
             .annotations = annotations_for(kTitle, Effect::Adds),
             .icon = icon_of(Symbol::Play)};
 }

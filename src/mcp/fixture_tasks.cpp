@@ -17,12 +17,12 @@ constexpr std::string_view kComputeSchema = R"({"type": "object",
 constexpr std::string_view kFileSchema = R"({"type": "object",
     "properties": {"filename": {"type": "string"}}})";
 
-constexpr std::string_view kAskConfirmation = R"({
+constexpr std::string_view kAskDeletion = R"({
     "method": "elicitation/create",
     "params": {"message": "Delete it?",
         "requestedSchema": {"type": "object",
             "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}}})";
-constexpr std::string_view kAskName = R"({
+constexpr std::string_view kAskTaskName = R"({
     "method": "elicitation/create",
     "params": {"message": "What is your name?",
         "requestedSchema": {"type": "object",
@@ -51,21 +51,21 @@ FixtureAnswer confirm(const ToolRequest& request) {
     if (request.asker.inputs.contains("confirm")) {
         return say(fmt::format("Asked about {}.", text_argument(request, "filename")));
     }
-    return InputNeeded{.requests = {{"confirm", parse_fixture(kAskConfirmation)}}};
+    return InputNeeded{.requests = {{"confirm", parse_fixture(kAskDeletion)}}};
 }
 
 FixtureAnswer ask_two(const ToolRequest& request) {
     if (request.asker.inputs.contains("name") && request.asker.inputs.contains("confirm")) {
         return say("Both were answered.");
     }
-    return InputNeeded{.requests = {{"name", parse_fixture(kAskName)},
-                                    {"confirm", parse_fixture(kAskConfirmation)}}};
+    return InputNeeded{.requests = {{"name", parse_fixture(kAskTaskName)},
+                                    {"confirm", parse_fixture(kAskDeletion)}}};
 }
 
 FixtureAnswer greet_later(const ToolRequest& request) {
     const json::value* answer = request.asker.inputs.if_contains("user_name");
     if (answer == nullptr) {
-        return InputNeeded{.requests = {{"user_name", parse_fixture(kAskName)}}};
+        return InputNeeded{.requests = {{"user_name", parse_fixture(kAskTaskName)}}};
     }
     return say(fmt::format("Done, as was answered: {}", to_text(*answer)));
 }

@@ -46,10 +46,6 @@ HttpResponse not_allowed() {
     return response;
 }
 
-std::string message_event(std::string message) {
-    return access::format_event({.name = "message", .data = std::move(message)});
-}
-
 // Errors of a method are answers like others, except that modern clients read some of them from the
 // status.
 unsigned status_of(const Reply& reply, Era era) {
@@ -223,12 +219,12 @@ Task<HttpResponse> Server::serve_call(Call call, HttpRequest request,
             if (!stream->is_open()) {
                 stream->open(access::event_stream_head());
             }
-            return stream->offer(message_event(std::move(message)));
+            return stream->offer(access::message_event(std::move(message)));
         };
     }
     Reply reply = co_await dispatcher_->answer(std::move(call), std::move(cancellation));
     if (stream && stream->is_open()) {
-        stream->put(message_event(std::move(reply.text)));
+        stream->put(access::message_event(std::move(reply.text)));
         co_return HttpResponse{};
     }
     co_return respond(status_of(reply, era), std::move(reply.text));

@@ -37,10 +37,6 @@ std::string session_of(std::string_view query) {
     return "";
 }
 
-std::string message_event(std::string message) {
-    return access::format_event({.name = "message", .data = std::move(message)});
-}
-
 }  // namespace
 
 Task<HttpResponse> SseConnections::open(HttpRequest request, engine::CancellationPtr cancellation) {
@@ -58,7 +54,7 @@ Task<HttpResponse> SseConnections::open(HttpRequest request, engine::Cancellatio
                                     .stream = request.stream,
                                     .hung_up = cancellation});
     open->connection->on_notification([stream = open->stream](std::string message) {
-        return stream->offer(message_event(std::move(message)));
+        return stream->offer(access::message_event(std::move(message)));
     });
     open_.emplace(id, open);
     open->stream->open(access::event_stream_head());
@@ -96,7 +92,7 @@ Task<void> SseConnections::answer(OpenPtr open, std::string body) {
     if (reply && open->stream->waiting() > kMostWaiting.count) {
         open->hung_up->request();
     } else if (reply) {
-        open->stream->put(message_event(std::move(*reply)));
+        open->stream->put(access::message_event(std::move(*reply)));
     }
 }
 

@@ -9,7 +9,7 @@
 namespace belljar::mcp {
 namespace {
 
-constexpr std::string_view kInput = R"({
+constexpr std::string_view kSessionInput = R"({
   "type": "object",
   "properties": {
     "action": {"type": "string", "enum": ["list", "undo", "fork", "diff", "reset", "end"]},
@@ -25,7 +25,7 @@ constexpr std::string_view kInput = R"({
   "additionalProperties": false
 })";
 
-constexpr std::string_view kOutput = R"({
+constexpr std::string_view kSessionOutput = R"({
   "type": "object",
   "properties": {
     "sessions": {
@@ -72,8 +72,8 @@ ToolDefinition define_manage_session(const engine::SandboxInfo& /*info*/) {
                 "variables and files the last cells changed; reset forgets all variables; end ends "
                 "the session. Files in /workspace are not brought back by undo, and are shared by "
                 "forks. Example: {\"action\": \"undo\", \"session_id\": \"...\", \"cells\": 2}",
-            .input_schema = schema_from(kInput),
-            .output_schema = schema_from(kOutput),
+            .input_schema = schema_from(kSessionInput),
+            .output_schema = schema_from(kSessionOutput),
             .annotations = annotations_for(kTitle, Effect::Destroys),
             .icon = icon_of(Symbol::Clock)};
 }

@@ -16,7 +16,7 @@
 namespace belljar::mcp {
 namespace {
 
-constexpr std::string_view kInput = R"({
+constexpr std::string_view kValidateInput = R"({
   "type": "object",
   "properties": {
     "code": {"type": "string", "maxLength": 1048576, "description": "The program text."},
@@ -80,7 +80,7 @@ json::array profile_names(const engine::SandboxInfo& info) {
 
 ToolDefinition define_validate_code(const engine::SandboxInfo& info) {
     constexpr std::string_view kTitle = "Check code without running it";
-    json::object input = schema_from(kInput);
+    json::object input = schema_from(kValidateInput);
     json::object& profile = input.at("properties").at("profile").as_object();
     profile["enum"] = profile_names(info);
     describe_member(input, "profile",

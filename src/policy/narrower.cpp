@@ -14,11 +14,12 @@ namespace {
 using Reason = std::optional<std::string>;
 
 Reason wider_imports(const Profile& wanted, const Profile& held) {
-    using Reach = Imports::Reach;
-    if (wanted.python.reach == Reach::Everything && held.python.reach == Reach::Listed) {
+    if (wanted.python.reach == Imports::Reach::Everything &&
+        held.python.reach == Imports::Reach::Listed) {
         return "it allows importing every module of Python";
     }
-    if (wanted.javascript.reach == Reach::Everything && held.javascript.reach == Reach::Listed) {
+    if (wanted.javascript.reach == Imports::Reach::Everything &&
+        held.javascript.reach == Imports::Reach::Listed) {
         return "it allows importing every module of JavaScript";
     }
     for (const std::string& module : wanted.python.modules) {

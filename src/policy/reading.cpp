@@ -15,7 +15,7 @@ namespace {
 using execution::Finding;
 
 // Of what a reader lists; what is more is not said.
-constexpr std::size_t kMostListed = 100;
+constexpr std::size_t kMostSpots = 100;
 constexpr std::size_t kLongestText = 500;
 constexpr std::size_t kLongestSubject = 60;
 constexpr std::size_t kMostFindings = 50;
@@ -53,7 +53,7 @@ Spot read_spot(const json::object& object) {
 std::vector<Spot> read_spots(const json::object& object, std::string_view name) {
     std::vector<Spot> spots;
     for (const json::value& item : list_in(object, name)) {
-        if (item.is_object() && spots.size() < kMostListed) {
+        if (item.is_object() && spots.size() < kMostSpots) {
             spots.push_back(read_spot(item.get_object()));
         }
     }
@@ -63,7 +63,7 @@ std::vector<Spot> read_spots(const json::object& object, std::string_view name) 
 std::vector<std::string> read_names(const json::object& object, std::string_view name) {
     std::vector<std::string> names;
     for (const json::value& item : list_in(object, name)) {
-        if (item.is_string() && names.size() < kMostListed) {
+        if (item.is_string() && names.size() < kMostSpots) {
             names.push_back(cleaned(clipped(&item)));
         }
     }
@@ -74,7 +74,7 @@ std::vector<Suspicion> read_suspicions(const json::object& object) {
     std::vector<Suspicion> suspicions;
     for (const json::value& item : list_in(object, "findings")) {
         const json::object* found = item.if_object();
-        if (found == nullptr || suspicions.size() == kMostListed) {
+        if (found == nullptr || suspicions.size() == kMostSpots) {
             continue;
         }
         if (const ScanRule* rule = find_scan_rule(clipped(found->if_contains("rule")))) {

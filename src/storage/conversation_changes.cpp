@@ -25,7 +25,7 @@ using execution::FileCondition;
 
 // Up to so many files are written out one by one, more by one call for the whole file system.
 constexpr std::size_t kFewFiles = 32;
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kNanosecondsOfSecond = 1'000'000'000;
 constexpr Duration kPlacing = std::chrono::seconds(10);  // for the principal's lock
 
 // What a program says of its file, as far as it can be.
@@ -36,7 +36,8 @@ std::int64_t possible_time(std::int64_t modified) {
 }
 
 Result<void> set_time(const Fd& file, std::int64_t modified) {
-    const timespec time{.tv_sec = modified / kNanoseconds, .tv_nsec = modified % kNanoseconds};
+    const timespec time{.tv_sec = modified / kNanosecondsOfSecond,
+                        .tv_nsec = modified % kNanosecondsOfSecond};
     const std::array<timespec, 2> times{time, time};
     return ::futimens(file.get(), times.data()) == 0 ? Result<void>{}
                                                      : fail(system_error("futimens"));

@@ -30,13 +30,9 @@ constexpr const char* kLock = "lock";
 constexpr const char* kTurn = "turn";
 constexpr const char* kAbout = "about.json";
 constexpr const char* kUsed = "used";  // when: its time of modification
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY;
+constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY;
 constexpr auto kLockPause = std::chrono::milliseconds(5);
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-
-std::unexpected<Error> no_such_file() {
-    return fail(ErrorCode::NotFound, "there is no such file in this conversation");
-}
 
 std::int64_t nanoseconds(const timespec& time) {
     return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
@@ -56,7 +52,7 @@ StoredEntry entry_of(std::string path, const struct stat& status) {
 // Deeper than any path can be made, there is nothing of ours.
 Result<void> walk_below(const Fd& directory, const std::string& prefix, std::size_t depth,
                         std::vector<StoredEntry>& found) {
-    BJ_TRY(Fd copy, open_beneath(directory, ".", kOpenDirectory));
+    BJ_TRY(Fd copy, open_beneath(directory, ".", kOpenFolder));
     DIR* const opened = ::fdopendir(copy.get());
     if (opened == nullptr) {
         return fail(system_error("fdopendir"));
@@ -74,7 +70,7 @@ Result<void> walk_below(const Fd& directory, const std::string& prefix, std::siz
         }
         found.push_back(entry_of(prefix + name, status));
         if (S_ISDIR(status.st_mode) && depth < kDeepestPath) {
-            Result<Fd> below = open_beneath(directory, name, kOpenDirectory);
+            Result<Fd> below = open_beneath(directory, name, kOpenFolder);
             if (below) {
                 BJ_TRY_VOID(walk_below(*below, prefix + name + "/", depth + 1, found));
             }
@@ -155,8 +151,8 @@ Result<void> ConversationDirectory::prepare(const Fd& directory) {
 Result<ConversationDirectory> ConversationDirectory::open(Fd directory, Fd owner,
                                                           std::string name) {
     ConversationDirectory opened;
-    Result<Fd> files = open_beneath(directory, kFiles, kOpenDirectory);
-    Result<Fd> incoming = open_beneath(directory, kIncoming, kOpenDirectory);
+    Result<Fd> files = open_beneath(directory, kFiles, kOpenFolder);
+    Result<Fd> incoming = open_beneath(directory, kIncoming, kOpenFolder);
     if (!files || !incoming) {
         return fail(ErrorCode::NotFound, "there is no such conversation");
     }
@@ -198,7 +194,7 @@ Result<Fd> ConversationDirectory::take_turn() const {
 Result<StagedFile> ConversationDirectory::stage() const {
     constexpr int kTries = 64;
     for (int attempt = 0; attempt < kTries; ++attempt) {
-        BJ_TRY(Fd directory, open_beneath(incoming_, ".", kOpenDirectory));
+        BJ_TRY(Fd directory, open_beneath(incoming_, ".", kOpenFolder));
         std::string name = random_hex(16);
         BJ_TRY(Fd file, open_beneath(incoming_, name, O_RDWR | O_CREAT | O_EXCL, 0600));
         const int locked = ::flock(file.get(), LOCK_EX | LOCK_NB);
@@ -259,7 +255,7 @@ Result<Fd> ConversationDirectory::open_file(const std::string& path, StoredEntry
     Result<Fd> file = open_beneath(files_, path, O_RDONLY);
     struct stat status{};
     if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return no_such_file();
+        return fail(ErrorCode::NotFound, "there is no such file in this conversation");
     }
     entry = entry_of(path, status);
     return file;

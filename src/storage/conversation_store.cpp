@@ -29,11 +29,11 @@ using execution::ConversationView;
 using execution::FileName;
 
 constexpr const char* kDirectory = "conversations";
-constexpr const char* kAbout = "about.json";
+constexpr const char* kAboutFile = "about.json";
 constexpr std::string_view kUnfinished = "unfinished-";
 constexpr Bytes kLargestAbout = kibibytes(64);
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY;
-constexpr std::size_t kLargestPage = 1000;
+constexpr int kOpenConversation = O_RDONLY | O_DIRECTORY;
+constexpr std::size_t kMostConversations = 1000;
 
 std::unexpected<Error> no_such_conversation() {
     return fail(ErrorCode::NotFound, "there is no such conversation");
@@ -41,7 +41,7 @@ std::unexpected<Error> no_such_conversation() {
 
 // Whatever is in it: a conversation that was never finished, or one that somebody removes.
 void remove_directory(const Fd& parent, const std::string& name) {
-    if (const Result<Fd> directory = open_beneath(parent, name, kOpenDirectory)) {
+    if (const Result<Fd> directory = open_beneath(parent, name, kOpenConversation)) {
         [[maybe_unused]] const Result<void> emptied = jar::remove_content(*directory);
     }
     ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
@@ -49,14 +49,14 @@ void remove_directory(const Fd& parent, const std::string& name) {
 
 Result<void> write_about(const Fd& directory, const FileName& of) {
     const json::value about{{"conversation_id", of.conversation_id}, {"principal", of.principal}};
-    BJ_TRY(const Fd file, open_beneath(directory, kAbout, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    BJ_TRY(const Fd file, open_beneath(directory, kAboutFile, O_WRONLY | O_CREAT | O_EXCL, 0600));
     BJ_TRY_VOID(write_all(file, to_text(about)));
     return ::fsync(file.get()) == 0 ? Result<void>{} : fail(system_error("fsync"));
 }
 
 // Nothing if it is not whole.
 std::optional<FileName> read_about(const Fd& directory) {
-    const Result<Fd> file = open_beneath(directory, kAbout, O_RDONLY);
+    const Result<Fd> file = open_beneath(directory, kAboutFile, O_RDONLY);
     const Result<std::string> text = file ? read_all(*file, kLargestAbout) : fail(file.error());
     const Result<json::value> about = text ? parse_json(*text) : fail(text.error());
     if (!about || !about->is_object()) {
@@ -77,7 +77,7 @@ Result<void> make_private(const Fd& parent, const std::string& name, const FileN
     if (::mkdirat(parent.get(), temporary.c_str(), 0700) != 0) {
         return fail(system_error("mkdirat"));
     }
-    BJ_TRY(const Fd directory, open_beneath(parent, temporary, kOpenDirectory));
+    BJ_TRY(const Fd directory, open_beneath(parent, temporary, kOpenConversation));
     Result<void> made = write_about(directory, of);
     if (made) {
         made = ConversationDirectory::prepare(directory);
@@ -114,7 +114,7 @@ Result<std::unique_ptr<ConversationStore>> ConversationStore::open(const Fd& dat
     if (!made && errno != EEXIST) {
         return fail(system_error("mkdir conversations"));
     }
-    BJ_TRY(Fd directory, open_beneath(data_directory, kDirectory, kOpenDirectory));
+    BJ_TRY(Fd directory, open_beneath(data_directory, kDirectory, kOpenConversation));
     std::unique_ptr<ConversationStore> store(new ConversationStore(std::move(directory), bounds));
     store->made_ = made;
     return store;
@@ -144,7 +144,8 @@ Result<void> ConversationStore::give_to(uid_t user, gid_t group) const {
 }
 
 Result<Fd> ConversationStore::open_principal(const std::string& principal) const {
-    Result<Fd> directory = open_beneath(directory_, crypto::sha256_hex(principal), kOpenDirectory);
+    Result<Fd> directory =
+        open_beneath(directory_, crypto::sha256_hex(principal), kOpenConversation);
     if (!directory && directory.error().sys_errno == ENOENT) {
         return no_such_conversation();
     }
@@ -155,7 +156,7 @@ Result<ConversationDirectory> ConversationStore::open_conversation(const FileNam
     BJ_TRY_VOID(check_conversation_id(of.conversation_id));
     BJ_TRY(Fd principal, open_principal(of.principal));
     Result<Fd> directory =
-        open_beneath(principal, crypto::sha256_hex(of.conversation_id), kOpenDirectory);
+        open_beneath(principal, crypto::sha256_hex(of.conversation_id), kOpenConversation);
     if (!directory && directory.error().sys_errno == ENOENT) {
         return no_such_conversation();
     }
@@ -222,12 +223,12 @@ std::vector<ConversationStore::Found> ConversationStore::find_all(
         if (!is_hash(owner_name) || (principal && owner_name != crypto::sha256_hex(*principal))) {
             continue;
         }
-        const Result<Fd> owner = open_beneath(directory_, owner_name, kOpenDirectory);
+        const Result<Fd> owner = open_beneath(directory_, owner_name, kOpenConversation);
         for (const std::string& name : owner ? names_in(*owner) : std::vector<std::string>{}) {
-            Result<Fd> directory = is_hash(name) ? open_beneath(*owner, name, kOpenDirectory)
+            Result<Fd> directory = is_hash(name) ? open_beneath(*owner, name, kOpenConversation)
                                                  : Result<Fd>(no_such_conversation());
             std::optional<FileName> of = directory ? read_about(*directory) : std::nullopt;
-            Result<Fd> above = open_beneath(*owner, ".", kOpenDirectory);
+            Result<Fd> above = open_beneath(*owner, ".", kOpenConversation);
             Result<ConversationDirectory> opened =
                 of && above
                     ? ConversationDirectory::open(std::move(*directory), std::move(*above), name)
@@ -265,7 +266,7 @@ Result<execution::ConversationPage> ConversationStore::page(
     };
     std::ranges::sort(all, {}, cursor_of);
     execution::ConversationPage page;
-    const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kLargestPage);
+    const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kMostConversations);
     for (const Found& found : all) {
         if (!query.after.empty() && cursor_of(found) <= query.after) {
             continue;
@@ -333,7 +334,7 @@ Result<execution::StorageUsage> ConversationStore::usage(const FileName& of) con
 void ConversationStore::recover() const {
     for (const std::string& owner_name : names_in(directory_)) {
         const Result<Fd> owner = is_hash(owner_name)
-                                     ? open_beneath(directory_, owner_name, kOpenDirectory)
+                                     ? open_beneath(directory_, owner_name, kOpenConversation)
                                      : Result<Fd>(no_such_conversation());
         const Result<Fd> held = owner ? lock_principal(*owner, deadline()) : fail(owner.error());
         for (const std::string& name : held ? names_in(*owner) : std::vector<std::string>{}) {

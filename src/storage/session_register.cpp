@@ -13,8 +13,8 @@
 namespace belljar::storage {
 namespace {
 
-constexpr const char* kDirectory = "sessions";
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr const char* kSessions = "sessions";
+constexpr int kOpenSessions = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kMostFound = 1024;
 constexpr std::time_t kOldest = std::time_t{24} * 60 * 60;
 
@@ -31,10 +31,10 @@ std::string read_all(const Fd& file) {
 }  // namespace
 
 Result<std::unique_ptr<SessionRegister>> SessionRegister::open(const Fd& data_directory) {
-    if (::mkdirat(data_directory.get(), kDirectory, 0700) != 0 && errno != EEXIST) {
+    if (::mkdirat(data_directory.get(), kSessions, 0700) != 0 && errno != EEXIST) {
         return fail(system_error("mkdir sessions"));
     }
-    Fd directory(::openat(data_directory.get(), kDirectory, kOpenDirectory));
+    Fd directory(::openat(data_directory.get(), kSessions, kOpenSessions));
     if (!directory.valid()) {
         return fail(system_error("open sessions"));
     }
@@ -44,7 +44,7 @@ Result<std::unique_ptr<SessionRegister>> SessionRegister::open(const Fd& data_di
 }
 
 void SessionRegister::take_stock() {
-    Fd copy(::openat(directory_.get(), ".", kOpenDirectory));
+    Fd copy(::openat(directory_.get(), ".", kOpenSessions));
     DIR* listing = copy.valid() ? ::fdopendir(copy.get()) : nullptr;
     if (listing == nullptr) {
         return;

@@ -12,13 +12,13 @@
 namespace belljar::storage {
 namespace {
 
-constexpr std::uint64_t kLargest = 0xFFFFFFFE;
+constexpr std::uint64_t kLargestEntry = 0xFFFFFFFE;
 constexpr std::size_t kMostEntries = 0xFFFE;
 constexpr std::uint16_t kNamesInUtf8 = 1U << 11;
 constexpr std::uint16_t kVersion = 20;  // that can deflate
 constexpr std::uint16_t kMadeByUnix = 3U << 8 | kVersion;
-constexpr std::uint16_t kDeflated = 8;
-constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::uint16_t kDeflate = 8;
+constexpr std::size_t kPieceWritten = 64 * 1024;
 constexpr std::size_t kSizesAt = 14;  // in the header in front of the bytes
 
 void add_short(std::string& text, std::uint32_t value) {
@@ -63,7 +63,7 @@ std::string shared_fields(const Written& written) {
     std::string text;
     add_short(text, kVersion);
     add_short(text, kNamesInUtf8);
-    add_short(text, written.entry.directory ? 0 : kDeflated);
+    add_short(text, written.entry.directory ? 0 : kDeflate);
     add_long(text, dos_time(written.entry.modified));
     add_long(text, written.checksum);
     add_long(text, written.packed);
@@ -103,7 +103,7 @@ std::unexpected<Error> too_large() {
 }  // namespace
 
 struct ZipWriter::State {
-    explicit State(const Fd& target) : file(&target), output(kPiece) {
+    explicit State(const Fd& target) : file(&target), output(kPieceWritten) {
         BJ_ASSERT(::deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, 8,
                                  Z_DEFAULT_STRATEGY) == Z_OK);
     }
@@ -113,7 +113,7 @@ struct ZipWriter::State {
 
     Result<void> write(std::string_view data) {
         offset += data.size();
-        if (offset > kLargest) {
+        if (offset > kLargestEntry) {
             return too_large();
         }
         return write_all(*file, data);
@@ -163,11 +163,11 @@ Result<void> ZipWriter::append(std::string_view data) {
     current.checksum = static_cast<std::uint32_t>(
         ::crc32_z(current.checksum, reinterpret_cast<const Bytef*>(data.data()), data.size()));
     current.size += data.size();
-    if (current.size > kLargest) {
+    if (current.size > kLargestEntry) {
         return too_large();
     }
     while (!data.empty()) {
-        const std::string_view piece = data.substr(0, kPiece);
+        const std::string_view piece = data.substr(0, kPieceWritten);
         BJ_TRY_VOID(state_->deflate(piece, Z_NO_FLUSH));
         data.remove_prefix(piece.size());
     }

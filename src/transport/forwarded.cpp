@@ -29,12 +29,6 @@ std::unexpected<Error> unreadable(std::string_view header) {
         std::string(header) + " cannot be read; a proxy must write it as its standard says");
 }
 
-std::string trimmed(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-    const std::size_t end = text.find_last_not_of(" \t");
-    return end == std::string_view::npos ? "" : std::string(text.substr(begin, end + 1 - begin));
-}
-
 // All lines of a header as one list, split where no quotes are around.
 std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> parts{""};
@@ -47,7 +41,9 @@ std::vector<std::string> split(std::string_view text, char separator) {
             parts.back() += letter;
         }
     }
-    std::ranges::transform(parts, parts.begin(), trimmed);
+    for (std::string& part : parts) {
+        part = std::string(trim(part));
+    }
     return parts;
 }
 
@@ -81,8 +77,8 @@ std::optional<Hop> parse_hop(const std::string& element) {
         if (equals == std::string::npos) {
             return std::nullopt;
         }
-        const std::string name = to_lower(trimmed(pair.substr(0, equals)));
-        std::string value = trimmed(pair.substr(equals + 1));
+        const std::string name = to_lower(trim(pair.substr(0, equals)));
+        std::string value(trim(pair.substr(equals + 1)));
         if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) {
             value = value.substr(1, value.size() - 2);
         }

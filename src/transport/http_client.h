@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct ClientRequest {
     std::string body{};                                          // JSON; empty: none
     std::vector<std::pair<std::string, std::string>> headers{};  // further ones
     Bytes largest_answer = mebibytes(64);
+    bool clear_only_here = false;  // http to no other machine, whatever the name resolves to
 };
 
 struct ClientAnswer {
@@ -38,9 +40,13 @@ struct ClientAnswer {
     std::string body{};
 };
 
-// One request on a connection of its own, for commands. The certificate of an https server must be
-// one that this machine trusts, and name the host. Unavailable if nobody answers in time.
+// One request on a connection of its own. The certificate of an https server must be one that this
+// machine trusts, and name the host. Unavailable if nobody answers in time.
 Task<Result<ClientAnswer>> ask_server(asio::any_io_executor executor, ServerAddress address,
                                       ClientRequest request, TimePoint deadline);
+
+// Gives up with Cancelled when the timer runs out or is cancelled, on whose executor all happens.
+Task<Result<ClientAnswer>> ask_server_unless(asio::steady_timer& stopped, ServerAddress address,
+                                             ClientRequest request, TimePoint deadline);
 
 }  // namespace belljar::transport

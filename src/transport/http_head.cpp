@@ -29,17 +29,6 @@ bool is_token(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, is_token_letter);
 }
 
-std::string_view trimmed(std::string_view text) {
-    const auto is_blank = [](char letter) { return letter == ' ' || letter == '\t'; };
-    while (!text.empty() && is_blank(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && is_blank(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 // Takes the next line off the front, without its end.
 std::string_view take_line(std::string_view& rest) {
     const std::size_t end = std::min(rest.find(kLineEnd), rest.size());
@@ -118,7 +107,7 @@ std::optional<HeadFault> check_field(std::string_view line, Framing& framing) {
         return bad("a header must be a name, a colon and a value, on one line");
     }
     const std::string name = to_lower(line.substr(0, colon));
-    const std::string_view value = trimmed(line.substr(colon + 1));
+    const std::string_view value = trim(line.substr(colon + 1));
     if (name == "content-length") {
         ++framing.lengths;
         if (value.empty() || value.size() > kMostDigits || !std::ranges::all_of(value, is_digit)) {

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
-#include <memory>
 #include <string>
 
 #include "access/key_set.h"
@@ -12,6 +9,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "transport/http_client.h"
 
 namespace belljar::transport {
 
@@ -26,6 +24,8 @@ struct KeyAddress {
 
     // Refuses what is no such address, and http to anything but a name of this machine.
     static Result<KeyAddress> parse(const std::string& url);
+
+    [[nodiscard]] ServerAddress server() const;
 };
 
 // Keys of an authorization server, fetched in the background: from time to time, and when a token
@@ -57,13 +57,11 @@ class KeyFetcher final : public access::KeySource {
     KeyAddress address_;
     Times times_;
     const Log& log_;
-    asio::any_io_executor executor_;
-    asio::ssl::context tls_;
     asio::steady_timer timer_;
+    asio::steady_timer stopped_;  // runs until stop()
     access::KeySet keys_;
     TimePoint fetched_{};
     TimePoint tried_{};
-    std::function<void()> abort_;  // ends the try that is under way
     bool wanted_ = false;
     bool fetching_ = false;
     bool stopping_ = false;

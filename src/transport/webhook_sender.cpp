@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
-#include <variant>
 
 #include "alerts/signature.h"
 
@@ -15,13 +13,6 @@ namespace belljar::transport {
 namespace {
 
 constexpr Bytes kLargestAnswer = kibibytes(64);
-
-ServerAddress server_of(const KeyAddress& address) {
-    return {.kind = address.scheme == KeyAddress::Scheme::Https ? ServerAddress::Kind::Https
-                                                                : ServerAddress::Kind::Http,
-            .host = address.host,
-            .port = address.port};
-}
 
 }  // namespace
 
@@ -47,7 +38,7 @@ WebhookSender::WebhookSender(asio::any_io_executor executor, Options options,
                              const KeyAddress& address, const Log& log)
     : executor_(std::move(executor)),
       options_(std::move(options)),
-      address_(server_of(address)),
+      address_(address.server()),
       target_(address.target),
       log_(log),
       timer_(executor_),
@@ -101,27 +92,16 @@ ClientRequest WebhookSender::request_for(const std::string& body) const {
             .body = body,
             .headers = {{"Belljar-Signature", alerts::sign_body(options_.secret, body,
                                                                 std::chrono::system_clock::now())}},
-            .largest_answer = kLargestAnswer};
-}
-
-// Whoever stops does not wait for the other side.
-Task<Result<ClientAnswer>> WebhookSender::attempt_post(std::string body) {
-    using asio::experimental::awaitable_operators::operator||;
-    boost::system::error_code ignored;
-    auto first = co_await (
-        ask_server(executor_, address_, request_for(body), Clock::now() + options_.trial) ||
-        stopped_.async_wait(asio::redirect_error(asio::use_awaitable, ignored)));
-    if (auto* answer = std::get_if<0>(&first)) {
-        co_return std::move(*answer);
-    }
-    co_return fail(ErrorCode::Cancelled, "the server is stopping");
+            .largest_answer = kLargestAnswer,
+            .clear_only_here = true};
 }
 
 Task<bool> WebhookSender::deliver(std::string body) {
     Duration pause = options_.first_pause;
     std::string reason;
     for (std::size_t attempt = 1; attempt <= options_.attempts && !stopping_; ++attempt) {
-        const Result<ClientAnswer> answer = co_await attempt_post(body);
+        const Result<ClientAnswer> answer = co_await ask_server_unless(
+            stopped_, address_, request_for(body), Clock::now() + options_.trial);
         if (answer && answer->status >= 200 && answer->status < 300) {
             co_return true;
         }

@@ -54,7 +54,6 @@ class WebhookSender {
                   const Log& log);
     [[nodiscard]] ClientRequest request_for(const std::string& body) const;
     Task<bool> deliver(std::string body);
-    Task<Result<ClientAnswer>> attempt_post(std::string body);
     Task<void> rest(Duration time);
 
     asio::any_io_executor executor_;

@@ -72,7 +72,7 @@ def test_only_a_few_run_at_once(own_server):
     connection.sendall(post_bytes(server, body))
     wait_until(lambda: len(guests_of(server.pid)) == 2, "two programs run")
     assert server.execute("6*7")["result"] == 42
-    assert len(guests_of(server.pid)) == 2
+    wait_until(lambda: len(guests_of(server.pid)) == 2, "the program between them has ended")
     connection.close()
     wait_until(lambda: not guests_of(server.pid), "the client has gone, and so have they", 10)
 

@@ -424,6 +424,13 @@ def test_stdio_servers_and_runs_share_the_conversations_of_their_user(place):
         assert server.finish()[0] == 0
 
 
+def test_servers_that_begin_at_once_make_one_data_directory(place):
+    for number in range(5):
+        env = environment(BELLJAR_SERVER_DATA_DIR=str(place / f"data-{number}"))
+        servers = [StdioServer(env) for _ in range(3)]
+        assert [server.finish()[0] for server in servers] == [0, 0, 0]
+
+
 def test_a_run_tells_what_it_changed(place):
     env = environment(BELLJAR_SERVER_DATA_DIR=str(place / "data"))
     ended = belljar("run", "--json", "--conversation", "talk", "-", env=env,

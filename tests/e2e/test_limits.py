@@ -1,6 +1,7 @@
 """How much one caller may ask for: rates, quotas, and what each token may have of its own."""
 
 import concurrent.futures
+import itertools
 import json
 import re
 
@@ -53,8 +54,11 @@ def test_who_asks_too_much_is_told_when_to_come_again(limited):
         assert answer.headers["RateLimit-Policy"] == f'"principal";q={RATE};w=60'
         left.append(int(re.fullmatch(r'"principal";r=(\d+);t=\d+',
                                      answer.headers["RateLimit"]).group(1)))
-    assert left == [4, 3, 2, 1, 0]
-    refused = get(limited, token)
+    # A slow machine gives time for one to come back.
+    assert left[0] == 4 and all(before - after in (0, 1)
+                                for before, after in itertools.pairwise(left)), left
+    refused = next(answer for answer in (get(limited, token) for _ in range(20))
+                   if answer.status != 200)
     check_refusal(refused, "principal", RATE)
     assert refused.headers["Content-Type"] == "application/problem+json"
     check_refusal(ask(limited, token), "principal", RATE)
