@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import zlib from "node:zlib";
 
 const TYPES = {
@@ -29,6 +30,12 @@ function compress(content) {
     },
   });
   return { brotli, gzip: zlib.gzipSync(content, { level: 9 }) };
+}
+
+// As a Content-Security-Policy names the style sheet that frame.tsx puts into frames.
+function sourceOfFrameStyle() {
+  const sheet = fileURLToPath(new URL("src/frame.css", import.meta.url));
+  return `'sha256-${createHash("sha256").update(fs.readFileSync(sheet)).digest("base64")}'`;
 }
 
 export function pack(dist, folder) {
@@ -79,6 +86,8 @@ ${rows.join("\n")}
     });
     return kAssets;
 }
+
+std::string_view source_of_frame_style() { return "${sourceOfFrameStyle()}"; }
 
 }  // namespace belljar::api
 `,

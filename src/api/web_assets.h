@@ -17,4 +17,7 @@ struct WebAsset {
 
 [[nodiscard]] std::span<const WebAsset> web_assets();
 
+// The style sheet within the page, as a Content-Security-Policy names it: 'sha256-...'.
+[[nodiscard]] std::string_view source_of_frame_style();
+
 }  // namespace belljar::api

@@ -28,7 +28,7 @@ constexpr std::string_view kForEver = "public, max-age=31536000, immutable";
 // HTML out of text only through the policy with this name (web/src/frame.tsx). Frames in which
 // results are shown inherit all of it.
 constexpr std::string_view kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self' {}; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types belljar-frame";
 
@@ -109,14 +109,15 @@ HttpResponse web_page(const HttpRequest& request) {
     if (page == nullptr) {
         return access::make_refusal(404, "this program was built without the web interface");
     }
-    return send(request, *page,
-                {.headers = {{"Cache-Control", "no-cache"},
-                             {"Vary", "Accept, Accept-Encoding"},
-                             {"Content-Security-Policy", std::string(kPolicy)},
-                             {"Cross-Origin-Opener-Policy", "same-origin"},
-                             {"Cross-Origin-Resource-Policy", "same-origin"},
-                             {"Permissions-Policy",
-                              "camera=(), microphone=(), geolocation=(), payment=(), usb=()"}}});
+    return send(
+        request, *page,
+        {.headers = {{"Cache-Control", "no-cache"},
+                     {"Vary", "Accept, Accept-Encoding"},
+                     {"Content-Security-Policy", fmt::format(kPolicy, source_of_frame_style())},
+                     {"Cross-Origin-Opener-Policy", "same-origin"},
+                     {"Cross-Origin-Resource-Policy", "same-origin"},
+                     {"Permissions-Policy",
+                      "camera=(), microphone=(), geolocation=(), payment=(), usb=()"}}});
 }
 
 bool accepts_coding(std::string_view header, std::string_view coding) {

@@ -1,11 +1,11 @@
 // The one place where HTML of a program becomes a document: in a frame that may do nothing. It has
 // an origin of its own, no scripts, no forms, and inherits the policy of the page, by which it
-// loads nothing but pictures that are part of it. The Trusted Types policy below exists for this
-// alone.
+// loads nothing but pictures that are part of it, and has the one style sheet whose digest the
+// policy names. The Trusted Types policy below exists for this alone.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import sheet from "./frame.css?url";
+import sheet from "./frame.css?raw";
 import { clean } from "./markup";
 import { isDark } from "./theme";
 
@@ -27,7 +27,7 @@ export function HtmlFrame({ html, label }: { html: string; label: string }) {
   useLayoutEffect(() => {
     const page =
       `<!doctype html><html class="${isDark() ? "dark" : "light"}"><meta charset="utf-8">` +
-      `<title>${label}</title><link rel="stylesheet" href="${sheet}"><body>${cleaned.html}`;
+      `<title>${label}</title><style>${sheet}</style><body>${cleaned.html}`;
     frame.current!.srcdoc = policy ? policy.createHTML(page) : page;
   }, [html]);
   const height = Math.min(460, Math.max(90, 26 + cleaned.rows * 28));
