@@ -6,8 +6,8 @@
 #   belljar_module(transport LINK api mcp PRECOMPILED service JOINED)
 #
 # Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder.
-# PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`. JOINED is for what
-# only the server links: a small program would take more than it needs with a file that it needs.
+# PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`. JOINED is for
+# what only the server links: a small program would get more than it needs with a file it needs.
 function(belljar_module name)
   cmake_parse_arguments(MODULE "JOINED" "PRECOMPILED" "LINK" ${ARGN})
   if(NOT MODULE_PRECOMPILED)

@@ -362,7 +362,7 @@ Task<HttpResponse> RunRoutes::execute_batch(Call call) {
     }
     for (Result<execution::RunRequest>& run : batch->runs) {
         if (run) {
-            access::set_trace(*run, request.trace);
+            access::set_origin(*run, request);
         }
     }
     if (uses_sessions(*batch) && !access::allows(request.rights, for_sessions())) {

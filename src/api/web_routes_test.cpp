@@ -43,7 +43,8 @@ TEST(WebRoutes, ThePageHasAStrictPolicyAndIsAskedForAgain) {
     EXPECT_EQ(header_of(page, "Content-Encoding"), "gzip");
     EXPECT_EQ(header_of(page, "Cache-Control"), "no-cache");
     const std::string policy = header_of(page, "Content-Security-Policy");
-    EXPECT_TRUE(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+    EXPECT_TRUE(
+        policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self' 'sha256-"));
     EXPECT_EQ(policy.find("unsafe"), std::string::npos);
     const std::string tag = header_of(page, "ETag");
     const HttpResponse again =

@@ -128,9 +128,10 @@ Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr canc
                                         RunWatch watch) {
     BJ_CO_TRY_VOID(co_await await_trial());
     if (intake_ == Intake::Drained) {
-        co_return fail(Error{.code = ErrorCode::Unavailable,
-                             .message = "this server takes no more runs; others go on",
-                             .retry_after = kDrainPause});
+        const Error refusal{.code = ErrorCode::Unavailable,
+                            .message = "this server takes no more runs; others go on",
+                            .retry_after = kDrainPause};
+        co_return oversee(account_of(request), fail(refusal));
     }
     Result<RunResult> result = co_await execute_live(std::move(request), std::move(cancellation),
                                                      LiveStreams{.watch = std::move(watch)});

@@ -85,7 +85,7 @@ struct RunRequest {
     std::string tool{};                    // "execute_code", "POST /v1/runs"
     std::string client{};                  // what the client says of itself: name and version
     std::string address{};                 // where the request came from
-    std::vector<std::string> tool_sets{};  // that the caller may use; empty: those of its profile
+    std::vector<std::string> tool_sets{};  // roles of the caller that are none of the server's own
 };
 
 }  // namespace belljar::execution

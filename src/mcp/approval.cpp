@@ -79,6 +79,7 @@ Task<Result<Round<Cleared>>> seek_approval(engine::Executor* executor, const Too
         co_return Cleared{};  // the tool says what is wrong with them
     }
     run->principal = request->asker.principal;
+    run->tool_sets = request->asker.origin.tool_sets;
     run->protocol = execution::Protocol::Mcp;
     const std::string digest = crypto::sha256_hex(run->code);
     const Result<engine::RunPreview> preview = co_await executor->preview(std::move(*run));

@@ -153,6 +153,7 @@ Result<ToolOutcome> BackgroundRuns::start(ToolRequest request) {
     wanted.tool = request.name;
     wanted.client = request.asker.origin.client;
     wanted.address = request.asker.origin.address;
+    wanted.tool_sets = request.asker.origin.tool_sets;
     runs_.emplace(run->id, run);
     if (!running_.spawn("background run", carry_out(run, std::move(wanted)))) {
         remove(run);

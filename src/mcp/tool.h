@@ -50,6 +50,7 @@ inline void mark(execution::RunRequest& run, const ToolCall& call) {
     run.tool = call.name;
     run.client = call.origin.client;
     run.address = call.origin.address;
+    run.tool_sets = call.origin.tool_sets;
 }
 
 // What tools work with; outlives every call.

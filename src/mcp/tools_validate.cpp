@@ -116,7 +116,7 @@ Task<Result<ToolOutcome>> validate_code(ToolContext context, ToolCall call,
               engine::reading_request({.code = question.code,
                                        .language = question.language,
                                        .principal = std::move(call.principal)}));
-    mark(request, call.trace);
+    mark(request, call);
     request.tool = "validate_code";
     BJ_CO_TRY(const execution::RunResult result,
               co_await context.executor->execute(std::move(request), std::move(cancellation)));

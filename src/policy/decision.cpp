@@ -200,13 +200,6 @@ void apply_profile(const Rulebook& rules, const Profile& profile, std::string_vi
     plan.policy_version = rules.version();
     plan.privacy = profile.privacy;
     plan.tool_sets = profile.tool_sets;
-    if (!plan.request.tool_sets.empty()) {
-        std::vector<std::string> both = plan.request.tool_sets;
-        std::erase_if(both, [&profile](const std::string& name) {
-            return profile.tool_sets && !std::ranges::binary_search(*profile.tool_sets, name);
-        });
-        plan.tool_sets = std::move(both);
-    }
     if (plan.request.author == execution::Author::Caller) {
         plan.request.profile_imports = rules.import_rules(profile, language);
     }

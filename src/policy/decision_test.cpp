@@ -226,11 +226,11 @@ TEST(PolicyProfile, RefusesWhatItDoesNotAllowInWords) {
 
 TEST(PolicyProfile, IsWrittenIntoThePlan) {
     const auto rules = Rulebook::create({.maximum = policy_from({}).maximum}, {}).value();
-    RunPlan plan{.request = {.tool_sets = {"logs"}}};
+    RunPlan plan;
     apply_profile(*rules, **rules->find("basic"), "python", plan);
     EXPECT_EQ(plan.profile, "basic");
     EXPECT_EQ(plan.policy_version, rules->version());
-    EXPECT_EQ(plan.tool_sets, Names({"logs"}));
+    EXPECT_EQ(plan.tool_sets, (*rules->find("basic"))->tool_sets);
     ASSERT_TRUE(plan.request.profile_imports);
     EXPECT_EQ(plan.request.profile_imports->modules.size(), 41U);
     RunPlan ours{.request = {.author = execution::Author::Belljar}};

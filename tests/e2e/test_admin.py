@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from support_audit import exported
 from support_binary import BINARY, COMMAND_SECONDS, environment, wait_until
 from support_processes import descendants
 from support_server import Server, read_answer
@@ -127,6 +128,7 @@ def test_a_drained_server_ends_what_it_has_begun(own_server):
     assert "draining: true" in admin(server, "drain", "on")
     refused = server.request("POST", "/execute", {"code": "1"})
     assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0
+    assert "no more runs" in json.dumps(exported(server.data_directory)[-1])
     assert server.request("GET", "/ready", token=False).status == 503
     assert server.request("GET", "/health", token=False).status == 200
     with connection:

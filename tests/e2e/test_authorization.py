@@ -343,6 +343,17 @@ def test_roles_can_come_from_a_claim(own_server, keys):
     assert ask(server, keys.keys[0].token(audience(server))).status == 401
 
 
+def test_roles_of_access_tokens_choose_the_profile(own_server, keys, place):
+    policy = place / "policy.toml"
+    policy.write_text('[tool_sets.analysts]\nprofile = "basic"\n')
+    server = start_oauth(own_server, BELLJAR_AUTH_JWKS_URL=keys.url,
+                         BELLJAR_AUTH_ROLES_CLAIM="roles", BELLJAR_AUTH_AUDIENCE="belljar",
+                         BELLJAR_POLICY_PATH=str(policy))
+    for roles, profile in ((["user"], "standard"), (["user", "analysts"], "basic")):
+        token = keys.keys[0].token("belljar", scope=None, roles=roles)
+        assert ask(server, token).json["profile"] == profile
+
+
 def test_subjects_are_principals_of_their_own(oauth_server, lasting_keys):
     scope = "run:exec sessions"
     ada = lasting_keys.keys[0].token(audience(oauth_server), scope=scope)

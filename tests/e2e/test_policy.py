@@ -8,7 +8,7 @@ import os
 import pytest
 
 from support_binary import belljar, environment, wait_until
-from support_mcp import call_tool
+from support_mcp import call_tool, request
 from support_policy import await_policy, policy_of, validate, write_policy
 from support_server import Server
 
@@ -109,6 +109,24 @@ def test_a_rule_gives_a_principal_its_profile(ruled):
     assert (record["profile"], record["result"]) == ("team", "a/b")
     assert record["policy_version"] == policy_of(ruled.server)["version"]
     assert ruled.server.execute("import os\n1")["profile"] == "standard"
+
+
+def test_a_tool_set_has_a_profile(rules):
+    made = belljar("token", "create", "emil", "--role", "user", "--role", "analysts", "--json",
+                   "--data-dir", str(rules.server.data_directory))
+    emil = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    rules.change(POLICY + '[tool_sets.analysts]\nprofile = "strict"\n')
+    ask = rules.server.request
+    assert ask("POST", "/execute", {"code": "1"}, emil).json["profile"] == "strict"
+    batch = ask("POST", "/v1/runs:batch", {"runs": [{"code": "1"}]}, emil).json
+    assert batch["results"][0]["result"]["profile"] == "strict"
+    told = ask("POST", "/mcp", request(1, "tools/call", name="execute_code",
+                                       arguments={"code": "import socket"}),
+               {**emil, "MCP-Protocol-Version": "2025-06-18",
+                "Accept": "application/json, text/event-stream"}).json
+    assert told["result"]["structuredContent"]["profile"] == "strict"
+    assert "not allowed" in told["result"]["structuredContent"]["error"]["message"]
+    assert rules.server.execute("1")["profile"] == "standard"
 
 
 def test_limits_of_a_profile_hold_and_are_told(ruled):

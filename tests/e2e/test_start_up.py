@@ -63,8 +63,8 @@ def test_data_directory_is_made_private(own_server, place):
     server = own_server(data_directory=place / "deep" / "er" / "data")
     assert stat.S_IMODE(os.stat(server.data_directory).st_mode) == 0o700
     assert sorted(os.listdir(server.data_directory)) == [
-        "alerts", "audit", "conversations", "file_secret", "incoming", "lock", "outputs", "sessions", "state",
-        "token", "tokens"]
+        "alerts", "audit", "conversations", "file_secret", "incoming", "lock", "outputs",
+        "sessions", "state", "token", "tokens"]
 
 
 # Without namespaces more than the lowest grade cannot be had, on any host.

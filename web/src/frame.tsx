@@ -7,7 +7,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import sheet from "./frame.css?raw";
 import { clean } from "./markup";
-import { isDark } from "./theme";
+import { useStore } from "./store";
+import { dark } from "./theme";
 
 interface Types {
   createPolicy(
@@ -24,12 +25,13 @@ const policy = types?.createPolicy("belljar-frame", { createHTML: (text) => text
 export function HtmlFrame({ html, label }: { html: string; label: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const cleaned = clean(html);
+  const look = useStore(dark) ? "dark" : "light";
   useLayoutEffect(() => {
     const page =
-      `<!doctype html><html class="${isDark() ? "dark" : "light"}"><meta charset="utf-8">` +
+      `<!doctype html><html class="${look}"><meta charset="utf-8">` +
       `<title>${label}</title><style>${sheet}</style><body>${cleaned.html}`;
     frame.current!.srcdoc = policy ? policy.createHTML(page) : page;
-  }, [html]);
+  }, [html, look]);
   const height = Math.min(460, Math.max(90, 26 + cleaned.rows * 28));
   return (
     <div class="html-frame">

@@ -12,12 +12,15 @@ function read(): Theme {
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
-export function isDark(): boolean {
+function isDark(): boolean {
   return theme.value === "dark" || (theme.value === "system" && system.matches);
 }
 
+export const dark = new Store<boolean>(isDark());
+
 export function applyTheme(): void {
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  dark.value = isDark();
 }
 
 export function chooseTheme(next: Theme): void {

@@ -95,6 +95,7 @@ export function Overview() {
           title="Runs per second"
           lines={[{ label: "runs/s", color: "--plot-a" }]}
           data={[columns[0]!, columns[1]!]}
+          top={1}
           show={(value) => value.toFixed(value < 10 ? 1 : 0)}
         />
         <Plot
@@ -104,6 +105,7 @@ export function Overview() {
             { label: "95 %", color: "--plot-b" },
           ]}
           data={[columns[0]!, columns[2]!, columns[3]!]}
+          top={1e-3}
           show={seconds}
         />
       </div>

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { useStore } from "../../store";
-import { theme } from "../../theme";
+import { dark } from "../../theme";
 
 export interface Line {
   label: string;
@@ -16,17 +16,20 @@ interface Properties {
   title: string;
   lines: Line[];
   data: (number | null)[][]; // times first
+  top: number; // what the scale reaches at least
   show(value: number): string;
 }
 
+// Nothing on the axis before there is anything to show.
 function clock(time: number): string {
+  if (time < SHORTEST) return "";
   return new Date(time * 1000).toLocaleTimeString("en-GB");
 }
 
-export function Plot({ title, lines, data, show }: Properties) {
+export function Plot({ title, lines, data, top, show }: Properties) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();
-  const look = useStore(theme);
+  const look = useStore(dark);
 
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
@@ -54,7 +57,7 @@ export function Plot({ title, lines, data, show }: Properties) {
         ],
         scales: {
           x: { range: (_, least, most) => [Math.min(least, most - SHORTEST), most] },
-          y: { range: (_, __, most) => [0, Math.max(most ?? 0, 1e-3) * 1.15] },
+          y: { range: (_, __, most) => [0, Math.max(most ?? 0, top) * 1.15] },
         },
         axes: [
           { ...axis, values: (_, values) => values.map(clock) },
