@@ -86,9 +86,14 @@ Result<Fd> make_sealed_file(const std::string& name, std::string_view content) {
     if (::lseek(file.get(), 0, SEEK_SET) != 0) {
         return fail(system_error("lseek"));
     }
+    // The kernel refuses for a moment if a part of it looks at the pages, as its memory management
+    // does now and then. Each try waits for up to 150 ms.
     constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-    if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
-        return fail(system_error("F_ADD_SEALS"));
+    constexpr int kTries = 20;
+    for (int attempt = 0; ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0; ++attempt) {
+        if (errno != EBUSY || attempt == kTries) {
+            return fail(system_error("F_ADD_SEALS"));
+        }
     }
     return file;
 }
