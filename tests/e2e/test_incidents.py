@@ -16,7 +16,7 @@ PLAYBOOK = pathlib.Path(__file__).parents[2] / "docs" / "INCIDENTS.md"
 
 
 def commands():
-    """Of `belljar admin`, as the playbook writes them."""
+    """As the playbook writes them."""
     text = PLAYBOOK.read_text()
     blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     inline = re.findall(r"`(belljar admin [^`]+)`", text)
@@ -52,6 +52,13 @@ def test_the_playbook(shared):
         ended = belljar(*words, "--url", f"http://{shared.address}",
                         env=environment(BELLJAR_TOKEN=shared.token))
         assert ended.returncode == code, (line, ended)
+        return ended.stdout.decode()
+
+    def read_trail(line):
+        done.add(line)
+        ended = belljar(*shlex.split(line.split(" >")[0])[1:], env=environment(
+            BELLJAR_SERVER_DATA_DIR=str(shared.data_directory)))
+        assert ended.returncode == 0, (line, ended)
         return ended.stdout.decode()
 
     ann = Caller(shared, "ann", make_token(shared.data_directory, "ann", "--role", "user"))
@@ -95,6 +102,11 @@ def test_the_playbook(shared):
     assert "talk" in run("belljar admin conversations --principal ann")
     diagnostics = run("belljar admin diagnostics")
     assert "evidence" not in diagnostics and ann.token not in diagnostics
+    assert alert["execution_id"] in read_trail(
+        "belljar audit query --principal ann --since 2026-01-31T12:00:00Z")
+    read_trail("belljar audit verify")
+    assert alert["execution_id"] in read_trail(
+        "belljar audit export --principal ann >evidence.jsonl")
     kept = shared.request("GET", "/v1/admin/quarantines/ann/talk/files/note.txt")
     assert kept.body == b"evidence"
 
