@@ -112,17 +112,17 @@ def test_a_rule_gives_a_principal_its_profile(ruled):
 
 
 def test_a_tool_set_has_a_profile(rules):
-    made = belljar("token", "create", "emil", "--role", "user", "--role", "analysts", "--json",
+    made = belljar("token", "create", "greta", "--role", "user", "--role", "analysts", "--json",
                    "--data-dir", str(rules.server.data_directory))
-    emil = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    greta = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
     rules.change(POLICY + '[tool_sets.analysts]\nprofile = "strict"\n')
     ask = rules.server.request
-    assert ask("POST", "/execute", {"code": "1"}, emil).json["profile"] == "strict"
-    batch = ask("POST", "/v1/runs:batch", {"runs": [{"code": "1"}]}, emil).json
+    assert ask("POST", "/execute", {"code": "1"}, greta).json["profile"] == "strict"
+    batch = ask("POST", "/v1/runs:batch", {"runs": [{"code": "1"}]}, greta).json
     assert batch["results"][0]["result"]["profile"] == "strict"
     told = ask("POST", "/mcp", request(1, "tools/call", name="execute_code",
                                        arguments={"code": "import socket"}),
-               {**emil, "MCP-Protocol-Version": "2025-06-18",
+               {**greta, "MCP-Protocol-Version": "2025-06-18",
                 "Accept": "application/json, text/event-stream"}).json
     assert told["result"]["structuredContent"]["profile"] == "strict"
     assert "not allowed" in told["result"]["structuredContent"]["error"]["message"]
