@@ -1,4 +1,4 @@
-"""What a profile of imports and the audit trail add to a warm hello: two servers take turns."""
+"""What a profile that scans and the audit trail add to a warm hello: three servers take turns."""
 
 import contextlib
 
@@ -9,17 +9,20 @@ WARM_UP = 3
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
              {"BELLJAR_POLICY_PROFILE": "basic", "BELLJAR_AUDIT_ENABLED": "true"}),
+    "audit": ("POST /execute, audit trail",
+              {"BELLJAR_POLICY_PROFILE": "standard", "BELLJAR_AUDIT_ENABLED": "true"}),
     "without": ("POST /execute, neither",
                 {"BELLJAR_POLICY_PROFILE": "standard", "BELLJAR_AUDIT_ENABLED": "false"})}
 
 
 def measure(place, turns, often, progress):
-    """{"with": row, "without": row}"""
+    """A row for each, by the names above."""
     with contextlib.ExitStack() as stack:
         candidates = []
         for key, (label, settings) in SERVERS.items():
             server = start_server(place, f"governance-{key}", **settings)
             stack.callback(server.stop)
+            server.settle()
             candidate = Asked({key: label}, Execute(server.address))
             stack.callback(candidate.close)
             candidates.append(candidate)

@@ -54,6 +54,8 @@ def of(result):
         "most runs per second / best of bubblewrap": quotient(best, best_bubblewrap(result)),
         "runs per second of 256 callers / of 8": quotient(
             with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second")),
+        "hello with audit trail / without":
+            quotient(p50(result, "audit", "governance"), p50(result, "without", "governance")),
         "hello with policy and audit trail / without":
             quotient(p50(result, "with", "governance"), p50(result, "without", "governance")),
         "download of 1 GB / from nginx": quotient(
