@@ -188,6 +188,7 @@ test("names of files and conversations are names", async () => {
       .click(),
   ]);
   assert.ok(download.url().startsWith(`${server.origin}/files/`));
+  assert.equal(await download.failure(), null);
   await assertUnmarked(page);
   await page.goto(`${server.origin}/#/operate/conversations`);
   await page.locator("td .name", { hasText: "<img src=x" }).waitFor();
