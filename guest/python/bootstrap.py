@@ -3,6 +3,9 @@
 Descriptor 3 is this file, 4 the request (one line of JSON), 5 the report. A line break ahead of the
 report says that the request is awaited: a jar may be made before there is one.
 
+If the request has an order to read the program, a line of its own comes first: what was found in
+it. Nothing of the program has run then, and nothing will if the order says so.
+
 The report is one line of JSON and then the bytes of the outputs, whose sizes the line tells. It
 repeats the mark of the request, which a program that writes to the descriptor does not know. It
 carries the value of the last expression, the names that the program defined and the exception that
@@ -31,6 +34,7 @@ IDLE_SECONDS = 0.002  # longer than a request takes that waited for this guest
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
+READER = None  # the names of the program that reads others
 UNREAD = b""  # of the request's descriptor: the order to stop a session's first cell
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 BUILTINS = dict(__builtins__)  # as they were
@@ -41,7 +45,6 @@ original_excepthook = sys.excepthook
 
 def get_ready():
     """Does what can be done before there is a program; says which tools there are."""
-    os.close(PROGRAM_FD)
     os.set_inheritable(REPORT_FD, False)
     # What was printed before a deadline must not be lost in a buffer.
     sys.stdout.reconfigure(line_buffering=True)
@@ -77,6 +80,29 @@ def place_files(files):
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as file:
             file.write(a2b_base64(content))
+
+
+def load_reader():
+    """It stands behind this file, and is compiled where it is needed."""
+    global READER
+    text = os.pread(PROGRAM_FD, os.fstat(PROGRAM_FD).st_size, 0).partition(b"\0")[2]
+    READER = {"__builtins__": builtins}
+    exec(compile(text, "reader.py", "exec"), READER)
+
+
+def read_first(request):
+    """Tells what is in the program, as far as somebody wants to know that before it runs. False: it
+    must not run."""
+    order = request.get("reading")
+    if order is None:
+        return True
+    if READER is None:
+        load_reader()
+    modules = [a2b_base64(content).decode(errors="replace")
+               for path, content in request["files"].items() if path.endswith(".py")]
+    reading = READER["read_before_run"](request["code"], modules, order)
+    send_all(to_json({"mark": request.get("mark"), **reading}).encode() + b"\n")
+    return reading["runs"]
 
 
 def prepare(request, tools):
@@ -408,11 +434,15 @@ def pack(report):
 def send(report):
     try:
         for piece in pack(report):
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[write_to(REPORT_FD, rest):]
+            send_all(piece)
     except OSError:
         pass  # the program closed it; what can be seen from outside is still true
+
+
+def send_all(piece):
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[write_to(REPORT_FD, rest):]
 
 
 def use_file(name):
@@ -430,6 +460,10 @@ def main(is_fork=False):
     request = read_request()
     if request is None:
         return 1
+    runs = read_first(request)
+    close(PROGRAM_FD)
+    if not runs:
+        return 0
     if request.get("session"):
         serve_session(request, names, tools)
     close(REQUEST_FD)
@@ -465,6 +499,7 @@ def be_zygote(modules):
     library = importlib.util.module_from_spec(spec)
     os.remove(path)
     LAST_PRELOADED = next(reversed(sys.modules))
+    load_reader()
     rehearse()
     linecache.cache.clear()
     gc.collect()

@@ -1,5 +1,6 @@
-"""Looks for what a person would look at twice in the tree of a program. First part of the program
-that reads others; nothing of what is read is ever executed.
+"""Looks for what a person would look at twice in the tree of a program. The reader of a run's own
+jar, before the first line runs, and first part of the program that only reads others; nothing of
+what is read is executed here.
 
 Names are followed through imports and simple assignments, and texts through what is put together of
 constants. That is all: a program that wants to hide something can. Of what is found only the name
@@ -9,9 +10,11 @@ of a rule, a line and a name from the program are told, and never a value.
 import ast
 import base64
 import re
+import warnings
+from itertools import islice
 
 FOLDED_LIMIT = 20_000  # characters of a text that is put together
-FINDINGS_LIMIT = 200
+RULE_LIMIT = 20  # findings of one rule: many of one kind hide none of another
 DEPTH_LIMIT = 60  # of names that stand for others
 
 EVALUATED = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile"}
@@ -141,7 +144,8 @@ class Scan:
         self.names = {}  # name in the program -> what it stands for
         self.values = {}  # name that is assigned once -> node
         self.depth = 0
-        self.found = []
+        self.found = {}  # (rule, line, subject), in order
+        self.counts = {}  # by rule
         self.imports = []  # beside the statements
         self.docstrings = set()
         self.modules = set()
@@ -166,12 +170,21 @@ class Scan:
             elif isinstance(node, (ast.BinOp, ast.Call, ast.JoinedStr)):
                 self.look_at_folded(node, spawns)
         self.look_at_source()
-        return self.found[:FINDINGS_LIMIT]
+        return [*self.found, *self.called_builtins()]
 
     def add(self, rule, node, subject=""):
         line = node if isinstance(node, int) else getattr(node, "lineno", 0)
-        if (rule, line, subject) not in self.found and len(self.found) < FINDINGS_LIMIT:
-            self.found.append((rule, line, subject))
+        count = self.counts.get(rule, 0)
+        if count < RULE_LIMIT and (rule, line, subject) not in self.found:
+            self.found[rule, line, subject] = None
+            self.counts[rule] = count + 1
+
+    def called_builtins(self):
+        """Each once, where it is first called."""
+        first = {}
+        for line, name in self.builtins:
+            first.setdefault(name, line)
+        return [("code.builtin", line, name) for name, line in first.items()]
 
     # --- what names stand for
 
@@ -573,7 +586,7 @@ class Scan:
 
     def look_at_source(self):
         for rule, pattern in (("text.prompt_injection", INJECTION), ("code.hidden_text", HIDDEN)):
-            for found in pattern.finditer(self.source):
+            for found in islice(pattern.finditer(self.source), RULE_LIMIT):
                 self.add(rule, self.source.count("\n", 0, found.start()) + 1)
         confusing = {node.id for node in ast.walk(self.tree)
                      if isinstance(node, ast.Name) and CONFUSING_NAME.match(node.id)
@@ -652,3 +665,46 @@ def plain_imports(node):
     if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
         return [node.module]
     return []
+
+
+def find_in(source, flags=0):
+    """What is no program has no findings: it says so itself when it is run."""
+    try:
+        tree = compile(source, "main.py", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return []
+    except (RecursionError, MemoryError):
+        return [("code.unreadable", 0, "")]
+    try:
+        return Scan(tree, source).run()
+    except Exception:
+        return [("code.unreadable", 0, "")]
+
+
+def find_in_module(source):
+    """In a file that comes along; where in it is not told."""
+    return [(rule, 0, subject) for rule, _, subject in find_in(source) if rule != "code.builtin"]
+
+
+def described(findings):
+    """Each once, and of each rule no more than can be said; builtins are few by themselves."""
+    counts = {}
+    told = []
+    for rule, line, subject in dict.fromkeys(findings):
+        counts[rule] = counts.get(rule, 0) + 1
+        if counts[rule] <= RULE_LIMIT or rule == "code.builtin":
+            told.append({"rule": rule, "line": line, "subject": subject})
+    return told
+
+
+def read_before_run(source, more, order):
+    """What is found in a program that is about to run, and whether it may."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are for the run
+        found = find_in(source.removeprefix("\ufeff"), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        for text in more:
+            found += find_in_module(text)
+    stops, builtins = order["stops"], order["builtins"]
+    findings = [one for one in described(found)
+                if one["rule"] != "code.builtin" or one["subject"] in builtins]
+    return {"findings": findings, "runs": not any(one["rule"] in stops for one in findings)}

@@ -3,7 +3,6 @@ as the interpreter that would run it does that, and never executed. Last part, b
 
 import json  # noqa: E402
 import sys  # noqa: E402
-import warnings  # noqa: E402
 
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.IfExp,
             ast.BoolOp, ast.comprehension, ast.ExceptHandler, ast.FunctionDef,
@@ -49,35 +48,15 @@ def survey(tree, source, more):
         elif isinstance(node, ast.ClassDef):
             found["classes"].append(node.name)
     found["branches"] = sum(isinstance(node, BRANCHES) for node in nodes)
+    for names in ("imports", "functions", "classes"):
+        del found[names][MOST_LISTED:]
     scan = Scan(tree, source)
-    found["findings"] = described(scan.run() + called_builtins(scan))
-    found["imports"] += [{"line": line, "text": name} for line, name in scan.imports]
+    findings = scan.run()
+    found["imports"] += [{"line": line, "text": name} for line, name in scan.imports[:MOST_LISTED]]
     for text in more:
-        found["findings"] += described(scan_module(text))
-    return {name: value[:MOST_LISTED] if isinstance(value, list) else value
-            for name, value in found.items()}
-
-
-def called_builtins(scan):
-    """Each once, where it is first called."""
-    first = {}
-    for line, name in scan.builtins:
-        first.setdefault(name, line)
-    return [("code.builtin", line, name) for name, line in first.items()]
-
-
-def described(findings):
-    return [{"rule": rule, "line": line, "subject": subject} for rule, line, subject in findings]
-
-
-def scan_module(source):
-    """Of a file that comes along; where in it is not told."""
-    try:
-        return [(rule, 0, subject) for rule, _, subject in Scan(ast.parse(source), source).run()]
-    except (SyntaxError, ValueError):
-        return []  # it cannot be imported
-    except (RecursionError, MemoryError):
-        return [("code.unreadable", 0, "")]
+        findings += find_in_module(text)
+    found["findings"] = described(findings)
+    return found
 
 
 def problem(error):
@@ -87,14 +66,15 @@ def problem(error):
 
 def read(source, more):
     warnings.simplefilter("ignore")
+    source = source.removeprefix("\ufeff")
     try:
-        source = source.removeprefix("\ufeff")
-        return survey(parse(source), source, more)
+        tree = parse(source)
     except (SyntaxError, ValueError) as error:
         return problem(error)
     except (RecursionError, MemoryError):
         return {"problem": {"line": 1, "text": "too deeply nested for the interpreter"},
                 "unread": True}
+    return survey(tree, source, more)
 
 
 request = json.load(sys.stdin)

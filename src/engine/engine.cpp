@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "crypto/digest.h"
 #include "engine/denial_events.h"
+#include "engine/first_reading.h"
 #include "engine/masking.h"
 #include "jar/step.h"
 #include "outcome/refused_calls.h"
@@ -256,7 +257,7 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     const bool in_session = request.session || request.session_id;
     BJ_CO_TRY(Decision decision, co_await decide(std::move(request), Intent::Run));
     if (decision.asks) {
-        co_return fail(ErrorCode::Denied, why_asked(decision.plan));
+        co_return fail(ErrorCode::Denied, why_asked(decision.plan, decision.plan.findings));
     }
     runner::ManifestPtr manifest = std::move(decision.manifest);
     RunPlan plan = std::move(decision.plan);
@@ -285,8 +286,14 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     const Duration waited = Clock::now() - asked;
     plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
-        live.watch.on_start({.execution_id = plan.execution_id, .language = manifest->language});
+        RunStart start{.execution_id = plan.execution_id, .language = manifest->language};
+        if (decision.reading) {
+            decision.reading->on_pass([tell = live.watch.on_start, start] { tell(start); });
+        } else {
+            live.watch.on_start(start);
+        }
     }
+    live.reading = std::move(decision.reading);
     if (in_session) {
         Result<RunResult> cell =
             co_await sessions_->run(&plan, manifest, std::move(cancellation), std::move(live));
@@ -319,9 +326,11 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
                                                  {.zygote = zygote, .tools = tools}));
-        Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(forked),
-                                                     cancellation, {.watch = live.watch});
-        if (result || cancellation->requested()) {
+        Result<RunResult> result =
+            co_await run_once(&plan, manifest.get(), std::move(forked), cancellation,
+                              {.watch = live.watch, .reading = live.reading});
+        const bool refused = !result && result.error().code == ErrorCode::Denied;
+        if (result || refused || cancellation->requested()) {
             co_return result;
         }
         // It may have died in between; nothing of the program has run.
@@ -471,6 +480,14 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;
     const TimePoint give_up = begun + plan->limits.timeout + grace;
     const std::string mark = make_uuid();
+    const std::shared_ptr<FirstReading> reading = live.reading;
+    if (reading) {
+        io.on_reading([this, &reading, &mark, id = jar.id](std::string_view line) {
+            if (!reading->take(line, mark)) {
+                warden_.kill(id, execution::KillReason::Cancelled);
+            }
+        });
+    }
     GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     const StayPtr stay = live.stay;
@@ -483,6 +500,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(end);
     const RawExit& exit = end->exit;
+    std::vector<execution::Finding> findings = plan->findings;
+    if (reading) {
+        BJ_CO_TRY(findings, settle(*plan, *reading));
+    }
 
     const TimePoint collected = Clock::now();
     RunResult result{.execution_id = execution_id,
@@ -510,7 +531,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     result.profile = plan->profile;
     result.policy_version = plan->policy_version;
     result.tools_digest = digest_of(jar);
-    result.findings = plan->findings;
+    result.findings = std::move(findings);
     result.network_attempts = exit.network;
     result.trace = plan->request.trace;
     result.debug = plan->request.debug;

@@ -174,6 +174,7 @@ class Engine final : public Executor {
         runner::ManifestPtr manifest{};
         execution::RunPlan plan{};
         bool asks = false;  // a person has to agree first
+        std::shared_ptr<FirstReading> reading{};  // in the run's own jar; nothing: none is left
     };
     // Whether somebody only wants to know.
     enum class Intent { Look, Run };
@@ -190,9 +191,17 @@ class Engine final : public Executor {
     Task<Result<void>> scan(const policy::Profile* profile, Decision* decision, Intent intent);
     Task<Result<policy::Reading>> read_code(const execution::RunRequest* request,
                                             std::string language);
-    [[nodiscard]] static std::string why_asked(const execution::RunPlan& plan);
+    [[nodiscard]] static bool reads_itself(const Decision& decision);
+    [[nodiscard]] bool is_approved(const policy::Profile& profile,
+                                   const execution::RunPlan& plan) const;
+    using Findings = std::vector<execution::Finding>;
+    // What was found in a program that has run, or why it has not.
+    [[nodiscard]] Result<Findings> settle(const execution::RunPlan& plan,
+                                          FirstReading& reading) const;
+    [[nodiscard]] static std::string why_asked(const execution::RunPlan& plan,
+                                               const Findings& findings);
     void notice_refusal(const execution::RunRequest& request, const Error& error) const;
-    void notice_finding(const execution::RunPlan& plan, const execution::Finding& finding) const;
+    void notice_findings(const execution::RunPlan& plan, const Findings& findings) const;
     void add_profiles(SandboxInfo& info) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);

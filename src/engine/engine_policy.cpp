@@ -8,6 +8,7 @@
 #include "crypto/digest.h"
 #include "engine/code_reader.h"
 #include "engine/engine.h"
+#include "engine/first_reading.h"
 #include "engine/grade.h"
 #include "engine/masking.h"
 #include "policy/validation.h"
@@ -64,6 +65,12 @@ bool has(const std::vector<Finding>& findings, ScanAction action) {
     return std::ranges::find(findings, action, &Finding::action) != findings.end();
 }
 
+Error refusal(const RunPlan& plan, const std::vector<Finding>& findings) {
+    return {.code = ErrorCode::Denied,
+            .message = fmt::format("refused by policy (profile {}): {}", plan.profile,
+                                   sentences(findings, ScanAction::Refuse))};
+}
+
 }  // namespace
 
 Engine::Rules Engine::own_rules(const policy::Policy& policy) {
@@ -105,18 +112,23 @@ void Engine::notice_refusal(const RunRequest& request, const Error& error) const
     }
 }
 
-void Engine::notice_finding(const RunPlan& plan, const Finding& finding) const {
-    notice({.kind = "scan",
-            .name = finding.rule,
-            .severity = finding.severity,
-            .time = std::chrono::system_clock::now(),
-            .principal = plan.request.principal,
-            .conversation_id = plan.request.conversation_id,
-            .text = policy::in_words(finding),
-            .details = {{"action", std::string(execution::name_of(finding.action))},
-                        {"profile", plan.profile},
-                        {"language", plan.request.language},
-                        {"code_sha256", crypto::sha256_hex(plan.request.code)}}});
+void Engine::notice_findings(const RunPlan& plan, const std::vector<Finding>& findings) const {
+    for (const Finding& finding : findings) {
+        if (finding.action < ScanAction::Ask) {
+            continue;
+        }
+        notice({.kind = "scan",
+                .name = finding.rule,
+                .severity = finding.severity,
+                .time = std::chrono::system_clock::now(),
+                .principal = plan.request.principal,
+                .conversation_id = plan.request.conversation_id,
+                .text = policy::in_words(finding),
+                .details = {{"action", std::string(execution::name_of(finding.action))},
+                            {"profile", plan.profile},
+                            {"language", plan.request.language},
+                            {"code_sha256", crypto::sha256_hex(plan.request.code)}}});
+    }
 }
 
 Task<Result<LanguagePtr>> Engine::language_for(RunRequest* request) {
@@ -179,10 +191,44 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         }
         co_return decision;
     }
-    if (scans) {
+    if (scans && intent == Intent::Run && reads_itself(*decision)) {
+        decision->reading = std::make_shared<FirstReading>(rules, **profile,
+                                                           is_approved(**profile, decision->plan));
+        decision->plan.request.reading = decision->reading->order();
+    } else if (scans) {
         BJ_CO_TRY_VOID(co_await scan(*profile, &*decision, intent));
     }
     co_return decision;
+}
+
+// A cell's interpreter has run others before.
+bool Engine::reads_itself(const Decision& decision) {
+    const RunRequest& request = decision.plan.request;
+    return decision.manifest->has_reader && !request.session && !request.session_id;
+}
+
+bool Engine::is_approved(const policy::Profile& profile, const RunPlan& plan) const {
+    return plan.request.approved_by ||
+           (policy::may_ask(profile) &&
+            approvals_.approver_of(crypto::sha256_hex(plan.request.code),
+                                   std::chrono::system_clock::now()));
+}
+
+Result<std::vector<Finding>> Engine::settle(const RunPlan& plan, FirstReading& reading) const {
+    reading.close();
+    notice_findings(plan, reading.findings());
+    switch (reading.verdict()) {
+        case ScanAction::Refuse:
+            return fail(refusal(plan, reading.findings()));
+        case ScanAction::Ask:
+            return fail(ErrorCode::Denied, why_asked(plan, reading.findings()));
+        default:
+            break;
+    }
+    if (reading.stopped()) {
+        return fail(ErrorCode::Internal, "a program was not run that policy has nothing against");
+    }
+    return reading.findings();
 }
 
 Task<Result<Engine::Decision>> Engine::decide_under(Rules rules, const policy::Profile* profile,
@@ -235,16 +281,10 @@ Task<Result<void>> Engine::scan(const policy::Profile* profile, Decision* decisi
               co_await read_code(&plan.request, decision->manifest->language));
     plan.findings = policy::judge(*profile, reading);
     if (intent == Intent::Run) {
-        for (const Finding& finding : plan.findings) {
-            if (finding.action >= ScanAction::Ask) {
-                notice_finding(plan, finding);
-            }
-        }
+        notice_findings(plan, plan.findings);
     }
     if (has(plan.findings, ScanAction::Refuse)) {
-        co_return fail(ErrorCode::Denied,
-                       fmt::format("refused by policy (profile {}): {}", plan.profile,
-                                   sentences(plan.findings, ScanAction::Refuse)));
+        co_return fail(refusal(plan, plan.findings));
     }
     if (has(plan.findings, ScanAction::Ask) && !plan.request.approved_by) {
         plan.request.approved_by = approvals_.approver_of(crypto::sha256_hex(plan.request.code),
@@ -254,12 +294,12 @@ Task<Result<void>> Engine::scan(const policy::Profile* profile, Decision* decisi
     co_return Result<void>{};
 }
 
-std::string Engine::why_asked(const RunPlan& plan) {
+std::string Engine::why_asked(const RunPlan& plan, const std::vector<Finding>& findings) {
     return fmt::format(
         "policy (profile {}) wants a person to agree before this program runs: {}. execute_code "
         "asks the user of an MCP client that can be asked (elicitation); otherwise an operator "
         "approves it with POST /v1/policy/approvals {{\"code_sha256\": \"{}\"}}",
-        plan.profile, sentences(plan.findings, ScanAction::Ask),
+        plan.profile, sentences(findings, ScanAction::Ask),
         crypto::sha256_hex(plan.request.code));
 }
 

@@ -239,6 +239,19 @@ Task<void> GuestIo::read_report() {
         report_.append(buffer.data(), std::min(count, kReportLimit - report_.size()));
         bytes += count;
         check_flood(bytes);
+        if (on_reading_) {
+            take_reading();
+        }
+    }
+}
+
+// The sign stays where it is: the report behind it is read as if there had been no other line.
+void GuestIo::take_reading() {
+    const std::size_t start = report_.starts_with('\n') ? 1 : 0;
+    const std::size_t end = report_.find('\n', start);
+    if (end != std::string::npos) {
+        std::exchange(on_reading_, nullptr)(std::string_view(report_).substr(start, end - start));
+        report_.erase(start, end + 1 - start);
     }
 }
 

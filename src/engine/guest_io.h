@@ -22,6 +22,7 @@
 
 namespace belljar::engine {
 
+class FirstReading;
 class Stay;
 
 // For a caller that watches a run, and says where standard input and files come from.
@@ -29,6 +30,7 @@ struct LiveStreams {
     RunWatch watch{};
     Fd stdin_source{};  // read only as the guest reads; invalid: the request's own text is used
     std::shared_ptr<Stay> stay{};  // whose files the run has; nothing: its workspace is its own
+    std::shared_ptr<FirstReading> reading{};  // of the program, before it runs; nothing: none
 };
 
 // What a guest reads: the request is for its bootstrap, which reads it to the end and closes it.
@@ -52,6 +54,11 @@ class GuestIo {
     Task<bool> await_sign();
     // Called at most once, when a stream exceeds limits.output_flood.
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }
+    // Called at most once, with the line that the guest writes ahead of its report. Without a
+    // handler there is no such line.
+    void on_reading(std::function<void(std::string_view)> handler) {
+        on_reading_ = std::move(handler);
+    }
     // A stream that is too long for the result is kept whole in here, from its beginning.
     void keep_in(storage::OutputRecording recording) { recording_.emplace(std::move(recording)); }
     // Until the end of the run or cell, both streams are masked before anybody sees them: what is
@@ -105,6 +112,7 @@ class GuestIo {
     Task<void> read_answer();
     Task<void> write_order(std::string order);
     void check_flood(std::uint64_t bytes);
+    void take_reading();
     Task<void> hand_over(std::string request);
     Task<void> feed_text(std::string text);
     Task<void> feed_source(Fd source);
@@ -128,6 +136,7 @@ class GuestIo {
     std::string behind_order_;
     std::uint64_t flood_limit_;
     std::function<void()> on_flood_;
+    std::function<void(std::string_view)> on_reading_;
     std::function<void(OutputStream, std::string_view)> on_output_;
 };
 

@@ -23,6 +23,13 @@ struct ImportRules {
     std::vector<std::string> modules{};
 };
 
+// What the guest's interpreter does with a program before it runs the first line of it: it reads it,
+// tells what it found, and runs it only if nothing of that is listed here.
+struct ReadingOrder {
+    std::vector<std::string> stops{};     // rules that keep it from running
+    std::vector<std::string> builtins{};  // calls of these only are found by the rule code.builtin
+};
+
 // How much of what a program shows is given to a model: the best form of each output, or all.
 enum class OutputForm { Compact, Full };
 
@@ -64,6 +71,8 @@ struct RunRequest {
     // What the profile allows besides the program's own files and approved tools; set by policy,
     // nothing: every module.
     std::shared_ptr<const ImportRules> profile_imports{};
+    // Set by policy; nothing: it is not read in the jar of its run.
+    std::shared_ptr<const ReadingOrder> reading{};
     Author author = Author::Caller;
     bool network = false;  // asks for one
     // A person was shown what the scanner found, and has agreed: who, as far as that is known.

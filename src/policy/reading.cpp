@@ -13,9 +13,11 @@ namespace belljar::policy {
 namespace {
 
 using execution::Finding;
+using execution::ScanAction;
 
 // Of what a reader lists; what is more is not said.
 constexpr std::size_t kMostSpots = 100;
+constexpr std::size_t kMostSuspicions = 2000;  // readers tell a few of each rule
 constexpr std::size_t kLongestText = 500;
 constexpr std::size_t kLongestSubject = 60;
 constexpr std::size_t kMostFindings = 50;
@@ -74,7 +76,7 @@ std::vector<Suspicion> read_suspicions(const json::object& object) {
     std::vector<Suspicion> suspicions;
     for (const json::value& item : list_in(object, "findings")) {
         const json::object* found = item.if_object();
-        if (found == nullptr || suspicions.size() == kMostSpots) {
+        if (found == nullptr || suspicions.size() == kMostSuspicions) {
             continue;
         }
         if (const ScanRule* rule = find_scan_rule(clipped(found->if_contains("rule")))) {
@@ -116,6 +118,17 @@ Reading parse_reading(const json::value& answer) {
 
 Reading unreadable(std::string reason) {
     return {.problem = Spot{.line = 1, .text = std::move(reason)}, .whole = false};
+}
+
+execution::ReadingOrder reading_order(const Profile& profile, bool approved) {
+    const ScanAction least = approved ? ScanAction::Refuse : ScanAction::Ask;
+    execution::ReadingOrder order{.builtins = profile.warn_builtins};
+    for (const ScanRule& rule : scan_rules()) {
+        if (action_for(profile, rule.name, rule.severity) >= least) {
+            order.stops.emplace_back(rule.name);
+        }
+    }
+    return order;
 }
 
 std::vector<Finding> judge(const Profile& profile, const Reading& reading) {

@@ -224,6 +224,12 @@ std::string encode_guest_request(const execution::RunRequest& request, std::stri
         const std::vector<std::string>& modules = request.profile_imports->modules;
         of_profile = json::array(modules.begin(), modules.end());
     }
+    json::value reading(nullptr);
+    if (request.reading) {
+        const execution::ReadingOrder& order = *request.reading;
+        reading = {{"stops", json::array(order.stops.begin(), order.stops.end())},
+                   {"builtins", json::array(order.builtins.begin(), order.builtins.end())}};
+    }
     json::object files;
     for (const auto& [path, content] : request.files) {
         files[path] = encode_base64(content);
@@ -239,6 +245,7 @@ std::string encode_guest_request(const execution::RunRequest& request, std::stri
                      {"files", std::move(files)},
                      {"allowed_imports", std::move(imports)},
                      {"profile_imports", std::move(of_profile)},
+                     {"reading", std::move(reading)},
                      {"mark", mark}});
 }
 

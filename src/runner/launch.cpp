@@ -71,6 +71,7 @@ ManifestPtr with_program(const ManifestPtr& manifest, const std::string& program
 ManifestPtr version_of(const ManifestPtr& manifest) {
     Manifest version = *manifest;
     version.bootstrap.clear();
+    version.has_reader = false;
     version.file = "version";
     version.compile = {};
     version.command = manifest->version;

@@ -27,7 +27,7 @@ constexpr auto kKeys = std::to_array<std::string_view>(
     {"language",    "title",          "aliases",    "runner",      "required",      "detect",
      "version",     "version_prefix", "bootstrap",  "file",        "compile",       "command",
      "environment", "preload",        "ready",      "proc",        "write_execute", "limits",
-     "self_test",   "session",        "specialist", "ready_memory"});
+     "self_test",   "session",        "specialist", "ready_memory", "reader"});
 constexpr auto kSpecialistKeys =
     std::to_array<std::string_view>({"words", "preload", "environment"});
 constexpr auto kCompileKeys = std::to_array<std::string_view>({"command", "timeout", "memory"});
@@ -197,14 +197,27 @@ Result<void> read_programs(const Section& file, const GuestProgram& program, Man
         }
         return text;
     };
-    if (file.has("bootstrap")) {
-        BJ_TRY(const std::vector<std::string> parts, file.texts("bootstrap"));
+    const auto parts_of = [&](std::string_view key) -> Result<std::string> {
+        BJ_TRY(const std::vector<std::string> parts, file.texts(key));
+        std::string whole;
         for (const std::string& part : parts) {
-            BJ_TRY(const std::string text, text_of("bootstrap", part));
-            manifest.bootstrap += text;
+            BJ_TRY(const std::string text, text_of(key, part));
+            whole += text;
         }
-        if (manifest.bootstrap.empty()) {
-            return file.refuse("bootstrap", "must name a program; leave the key out for none");
+        if (whole.empty()) {
+            return file.refuse(key, "must name a program; leave the key out for none");
+        }
+        return whole;
+    };
+    if (file.has("reader") && !file.has("bootstrap")) {
+        return file.refuse("reader", "is for languages with a bootstrap");
+    }
+    if (file.has("bootstrap")) {
+        BJ_TRY(manifest.bootstrap, parts_of("bootstrap"));
+        manifest.has_reader = file.has("reader");
+        if (manifest.has_reader) {
+            BJ_TRY(const std::string reader, parts_of("reader"));
+            manifest.bootstrap += '\0' + reader;
         }
         BJ_TRY(Fd sealed, make_sealed_file("program", manifest.bootstrap));
         manifest.program.file = std::make_shared<const Fd>(std::move(sealed));

@@ -59,7 +59,9 @@ struct Manifest {
     std::string version_prefix{};  // of the first line that the command `version` writes
     // Text of the guest program that starts the code, all parts of it. Empty: the code becomes the
     // file `file`, and the jar's launcher executes the commands.
+    // Behind it, after a zero byte, stands the program that reads code, if there is one.
     std::string bootstrap{};
+    bool has_reader = false;
     SharedProgram program{};
     std::string file{};
     Compile compile{};
