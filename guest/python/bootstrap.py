@@ -35,6 +35,8 @@ INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
 READER = None  # the names of the program that reads others
+READS = False  # whether programs are expected that have to be read
+PARSED = None  # of a program that was read before it runs: its tree, or why it has none
 UNREAD = b""  # of the request's descriptor: the order to stop a session's first cell
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 BUILTINS = dict(__builtins__)  # as they were
@@ -98,11 +100,26 @@ def read_first(request):
         return True
     if READER is None:
         load_reader()
-    modules = [a2b_base64(content).decode(errors="replace")
-               for path, content in request["files"].items() if path.endswith(".py")]
-    reading = READER["read_before_run"](request["code"], modules, order)
+    reading = read_program(request, order)
     send_all(to_json({"mark": request.get("mark"), **reading}).encode() + b"\n")
     return reading["runs"]
+
+
+def read_program(request, order):
+    global PARSED
+    source = source_of(request)
+    show_source(source)
+    try:
+        PARSED = parse_program(source)
+    except BaseException as error:
+        PARSED = error
+    modules = [a2b_base64(content).decode(errors="replace")
+               for path, content in request["files"].items() if path.endswith(".py")]
+    return READER["read_before_run"](PARSED, source, modules, order)
+
+
+def source_of(request):
+    return request["code"].removeprefix("\ufeff")  # as the interpreter reads a file
 
 
 def prepare(request, tools):
@@ -152,10 +169,20 @@ def new_main():
     return module.__dict__
 
 
+def parse_program(source):
+    """What was read before is not read again."""
+    global PARSED
+    parsed, PARSED = PARSED, None
+    if isinstance(parsed, BaseException):
+        raise parsed
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST
+    return parsed or compile(source, MAIN, "exec", flags, dont_inherit=True)
+
+
 def compile_program(source):
     """The statements and, apart from them, the last expression if the program ends with one."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    tree = compile(source, MAIN, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree = parse_program(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     body = compile(tree, MAIN, "exec", flags, dont_inherit=True)
     if last is None:
@@ -385,7 +412,7 @@ def show_source(source):
 def run_program(request, names):
     """Runs its code with these names. Gives the report, and the exit code with which the
     interpreter would end."""
-    source = request["code"].removeprefix("\ufeff")  # as the interpreter reads a file
+    source = source_of(request)
     report = {"mark": request.get("mark")}
     code = 0
     show_source(source)
@@ -476,7 +503,7 @@ def main(is_fork=False):
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN, LAST_PRELOADED, atexit, gc, select, threading
+    global WORKSPACE, MAIN, LAST_PRELOADED, READS, atexit, gc, select, threading
     import atexit
     import gc
     import importlib.machinery
@@ -484,7 +511,8 @@ def be_zygote(modules):
     import threading
     from select import select
 
-    for name in modules:
+    READS = modules[:1] == ["--reads"]
+    for name in modules[READS:]:
         try:
             importlib.import_module(name)
         except ImportError:
@@ -527,12 +555,17 @@ def make_own():
 def rehearse():
     """What main() does with a program, with one that does nothing."""
     reading, writing = os.pipe()
-    os.write(writing, to_json({"code": "print(end='')\n0", "files": {}, "args": []}).encode())
+    nothing = {"code": "print('text'[:0], end='')\n0", "files": {}, "args": []}
+    os.write(writing, to_json(nothing).encode())
     os.close(writing)
     request = from_json(read_line(reading).decode())
     os.close(reading)
+    if READS:
+        to_json(read_program(request, {"stops": [], "builtins": []}))
+        control_imports(None, ["math"])
     report, _ = run_program(request, new_main())
     pack(report)
+    control_imports(None, None)
 
 
 def fill_gaps():

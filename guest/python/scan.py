@@ -104,6 +104,20 @@ SECRETS = [
     ("a password in an address", re.compile(
         r"\b[a-z][a-z0-9+]{2,}://[^\s:/@]{1,64}:(?!\$|\{|<|password@)[^\s:/@]{6,}@")),
 ]
+TEXTS = [("files.secrets", SECRET_PATHS), ("sandbox.escape", ESCAPE_PATHS),
+         ("network.metadata", METADATA), ("network.mining", MINING),
+         ("network.reverse_shell", REVERSE_SHELL), ("files.traversal", TRAVERSAL)]
+NAMED = ("files.secrets", "sandbox.escape")  # what was found is told
+
+
+def any_of(patterns):
+    """One that finds something wherever one of them does."""
+    return re.compile("|".join(
+        f"(?i:{one.pattern})" if one.flags & re.IGNORECASE else f"(?:{one.pattern})"
+        for one in patterns))
+
+
+SUSPICIOUS_TEXT = any_of([pattern for _, pattern in SECRETS + TEXTS])
 SECRET_NAMES = re.compile(
     r"(passw(or)?d|secret|api_?key|access_?key|auth_?token|private_?key|credential)",
     re.IGNORECASE)
@@ -120,6 +134,9 @@ INJECTION = re.compile(
     r"|\bdo not (tell|inform|alert|mention[^.\n]{0,15} to) the user\b"
     r"|\bnew (system )?instructions\s*:",
     re.IGNORECASE)
+# No sentence of that kind in plain letters is without one of these.
+INJECTION_HINTS = ("instruction", "prompt", "rules", "guidelines", "directions", "<|", "inst]",
+                   "sys>>", "you are now", "do not ")
 HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069]")
 BASE64_TEXT = re.compile(r"[A-Za-z0-9+/=\s]{400,}")
 CONFUSING_NAME = re.compile(r"[O0Il1_]{6,}$|_0x[0-9a-f]{4,}$")
@@ -134,6 +151,29 @@ def looks_secret(name, text):
     return (SECRET_NAMES.search(name) and len(text) >= 12 and not PLACEHOLDER.search(text)
             and re.search(r"[A-Za-z]", text) and re.search(r"\d", text)
             and len(set(text)) >= 8)
+
+
+def children_of(kind):
+    """Names of the fields that may hold parts which somebody looks at: neither contexts nor
+    operators."""
+    return [name for name in kind._fields if name not in ("ctx", "op", "ops", "type_comment")]
+
+
+CHILDREN = {kind: children_of(kind) for kind in vars(ast).values()
+            if isinstance(kind, type) and issubclass(kind, ast.AST)}
+
+
+def nodes_of(tree):
+    """As ast.walk(), level by level."""
+    nodes = [tree]
+    for node in nodes:
+        for name in CHILDREN[type(node)]:
+            part = getattr(node, name, None)
+            if type(part) is list:
+                nodes += [one for one in part if type(one) in CHILDREN]
+            elif type(part) in CHILDREN:
+                nodes.append(part)
+    return nodes
 
 
 class Scan:
@@ -152,24 +192,24 @@ class Scan:
         self.builtins = []  # calls of them; which of them matter is the profile's to say
 
     def run(self):
-        nodes = list(ast.walk(self.tree))
-        for node in nodes:
-            self.learn(node)
+        nodes = nodes_of(self.tree)
+        self.learn_all(nodes)
         for name, value in self.values.items():
             target = self.dotted(value) if value is not None else None
             if target is not None and name not in self.names and target != name:
                 self.names[name] = target
         self.modules = set(self.names.values())
-        for node in nodes:
-            self.look(node)
+        self.look_at_all(nodes)
         spawns = any(found[0] in ("process.spawn", "code.eval", "code.obfuscated")
                      for found in self.found)
         for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+            kind = type(node)
+            if kind is ast.Constant:
                 self.look_at_text(node, spawns)
-            elif isinstance(node, (ast.BinOp, ast.Call, ast.JoinedStr)):
+            elif kind in FOLDED:
                 self.look_at_folded(node, spawns)
         self.look_at_source()
+        self.look_at_names(nodes)
         return [*self.found, *self.called_builtins()]
 
     def add(self, rule, node, subject=""):
@@ -188,24 +228,36 @@ class Scan:
 
     # --- what names stand for
 
-    def learn(self, node):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                self.names[one.asname or one.name.partition(".")[0]] = (
-                    one.name if one.asname else one.name.partition(".")[0])
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+    def learn_all(self, nodes):
+        for node in nodes:
+            if learn := LEARNED.get(type(node)):
+                learn(self, node)
+
+    def learn_import(self, node):
+        for one in node.names:
+            self.names[one.asname or one.name.partition(".")[0]] = (
+                one.name if one.asname else one.name.partition(".")[0])
+
+    def learn_import_from(self, node):
+        if node.module and node.level == 0:
             for one in node.names:
                 self.names[one.asname or one.name] = f"{node.module}.{one.name}"
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                self.docstrings.add(first.value)
-            if not isinstance(node, ast.Module):
-                self.values[node.name] = None
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+
+    def learn_definition(self, node):
+        self.learn_docstring(node)
+        self.values[node.name] = None
+
+    def learn_docstring(self, node):
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            self.docstrings.add(first.value)
+
+    def learn_assignment(self, node):
+        if len(node.targets) == 1:
             self.learn_value(node.targets[0], node.value)
-        elif isinstance(node, ast.NamedExpr):
-            self.learn_value(node.target, node.value)
+
+    def learn_walrus(self, node):
+        self.learn_value(node.target, node.value)
 
     def learn_value(self, target, value):
         if isinstance(target, ast.Name):
@@ -333,23 +385,16 @@ class Scan:
 
     # --- what is looked for
 
-    def look(self, node):
-        if isinstance(node, ast.Call):
-            self.look_at_call(node)
-        elif isinstance(node, ast.Attribute):
-            self.look_at_attribute(node)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+    def look_at_all(self, nodes):
+        for node in nodes:
+            if look := LOOKED_AT.get(type(node)):
+                look(self, node)
+
+    def look_at_name(self, node):
+        if isinstance(node.ctx, ast.Load):
             self.look_at_use(node, self.names.get(node.id, node.id))
             if node.id == "__builtins__":
                 self.add("code.internals", node, node.id)
-        elif isinstance(node, ast.Subscript):
-            self.look_at_subscript(node)
-        elif isinstance(node, ast.While):
-            self.look_at_loop(node)
-        elif isinstance(node, ast.BinOp):
-            self.look_at_size(node)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.keyword, ast.Dict)):
-            self.look_at_assignment(node)
 
     def look_at_subscript(self, node):
         base = self.dotted(node.value)
@@ -472,13 +517,12 @@ class Scan:
             return
         inner = Scan(tree, "")
         inner.names.update(self.names)
-        for part in ast.walk(tree):
-            inner.learn(part)
-        for part in ast.walk(tree):
-            inner.look(part)
+        nodes = nodes_of(tree)
+        inner.learn_all(nodes)
+        inner.look_at_all(nodes)
         for rule, _, subject in inner.found:
             self.add(rule, node, subject)
-        for part in ast.walk(tree):
+        for part in nodes:
             self.imports += [(node.lineno, one) for one in plain_imports(part)]
 
     def look_at_import(self, node, name):
@@ -552,7 +596,11 @@ class Scan:
                 self.add("secret.in_code", value, "a password or key")
 
     def look_at_text(self, node, spawns):
-        text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
+        text = node.value
+        if isinstance(text, bytes):
+            text = text.decode("latin-1")
+        elif not isinstance(text, str):
+            return
         is_docstring = node in self.docstrings
         self.look_at_words(node, text, spawns, is_docstring)
         if len(text) > 400 and spawns and BASE64_TEXT.fullmatch(text):
@@ -566,33 +614,53 @@ class Scan:
             self.look_at_words(node, text, spawns, False)
 
     def look_at_words(self, node, text, spawns, is_docstring):
-        kind = name_secret(text)
-        if kind is not None:
-            self.add("secret.in_code", node, kind)
-        if is_docstring or len(text) < 4:
+        if len(text) < 4:
             return
-        for rule, pattern in (("files.secrets", SECRET_PATHS), ("sandbox.escape", ESCAPE_PATHS)):
-            found = pattern.search(text)
-            if found:
-                self.add(rule, node, found.group().strip("/ "))
-        for rule, pattern in (("network.metadata", METADATA), ("network.mining", MINING),
-                              ("network.reverse_shell", REVERSE_SHELL),
-                              ("files.traversal", TRAVERSAL)):
-            if pattern.search(text):
-                self.add(rule, node)
-        if spawns and SHELL.search(text):
+        if SUSPICIOUS_TEXT.search(text):
+            self.look_at_suspicious(node, text, is_docstring)
+        if spawns and not is_docstring and SHELL.search(text):
             is_bomb = ":()" in text.replace(" ", "")
             self.add("resource.fork_bomb" if is_bomb else "process.shell", node)
 
+    def look_at_suspicious(self, node, text, is_docstring):
+        kind = name_secret(text)
+        if kind is not None:
+            self.add("secret.in_code", node, kind)
+        for rule, pattern in TEXTS if not is_docstring else ():
+            found = pattern.search(text)
+            if found:
+                self.add(rule, node, found.group().strip("/ ") if rule in NAMED else "")
+
     def look_at_source(self):
-        for rule, pattern in (("text.prompt_injection", INJECTION), ("code.hidden_text", HIDDEN)):
-            for found in islice(pattern.finditer(self.source), RULE_LIMIT):
-                self.add(rule, self.source.count("\n", 0, found.start()) + 1)
-        confusing = {node.id for node in ast.walk(self.tree)
-                     if isinstance(node, ast.Name) and CONFUSING_NAME.match(node.id)
-                     and not set(node.id) <= {"_"}}
+        is_plain = self.source.isascii()
+        lowered = self.source.lower()
+        if not is_plain or any(hint in lowered for hint in INJECTION_HINTS):
+            self.look_for("text.prompt_injection", INJECTION)
+        if not is_plain:
+            self.look_for("code.hidden_text", HIDDEN)
+
+    def look_for(self, rule, pattern):
+        for found in islice(pattern.finditer(self.source), RULE_LIMIT):
+            self.add(rule, self.source.count("\n", 0, found.start()) + 1)
+
+    def look_at_names(self, nodes):
+        names = {node.id for node in nodes if type(node) is ast.Name}
+        confusing = [name for name in names
+                     if CONFUSING_NAME.match(name) and not set(name) <= {"_"}]
         if len(confusing) >= 5:
             self.add("code.obfuscated", 0)
+
+
+LEARNED = {ast.Import: Scan.learn_import, ast.ImportFrom: Scan.learn_import_from,
+           ast.FunctionDef: Scan.learn_definition, ast.AsyncFunctionDef: Scan.learn_definition,
+           ast.ClassDef: Scan.learn_definition, ast.Module: Scan.learn_docstring,
+           ast.Assign: Scan.learn_assignment, ast.NamedExpr: Scan.learn_walrus}
+LOOKED_AT = {ast.Call: Scan.look_at_call, ast.Attribute: Scan.look_at_attribute,
+             ast.Name: Scan.look_at_name, ast.Subscript: Scan.look_at_subscript,
+             ast.While: Scan.look_at_loop, ast.BinOp: Scan.look_at_size,
+             ast.Assign: Scan.look_at_assignment, ast.AnnAssign: Scan.look_at_assignment,
+             ast.keyword: Scan.look_at_assignment, ast.Dict: Scan.look_at_assignment}
+FOLDED = (ast.BinOp, ast.Call, ast.JoinedStr)
 
 
 def is_reversal(node):
@@ -667,14 +735,8 @@ def plain_imports(node):
     return []
 
 
-def find_in(source, flags=0):
-    """What is no program has no findings: it says so itself when it is run."""
-    try:
-        tree = compile(source, "main.py", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return []
-    except (RecursionError, MemoryError):
-        return [("code.unreadable", 0, "")]
+def find_in(tree, source):
+    """Whatever goes wrong here, nobody knows then what is in the program."""
     try:
         return Scan(tree, source).run()
     except Exception:
@@ -683,7 +745,20 @@ def find_in(source, flags=0):
 
 def find_in_module(source):
     """In a file that comes along; where in it is not told."""
-    return [(rule, 0, subject) for rule, _, subject in find_in(source) if rule != "code.builtin"]
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []  # it cannot be imported
+    except (RecursionError, MemoryError):
+        return [("code.unreadable", 0, "")]
+    return [(rule, 0, subject) for rule, _, subject in find_in(tree, source)
+            if rule != "code.builtin"]
+
+
+def find_in_modules(sources):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are for whoever imports it
+        return [found for source in sources for found in find_in_module(source)]
 
 
 def described(findings):
@@ -697,13 +772,15 @@ def described(findings):
     return told
 
 
-def read_before_run(source, more, order):
-    """What is found in a program that is about to run, and whether it may."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are for the run
-        found = find_in(source.removeprefix("\ufeff"), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        for text in more:
-            found += find_in_module(text)
+def read_before_run(parsed, source, more, order):
+    """What is found in a program that is about to run, and whether it may. `parsed` is its tree, or
+    why it has none: what is no program says so itself when it is run."""
+    if isinstance(parsed, ast.AST):
+        found = find_in(parsed, source)
+    else:
+        found = [] if isinstance(parsed, (SyntaxError, ValueError)) else [("code.unreadable", 0, "")]
+    if more:
+        found += find_in_modules(more)
     stops, builtins = order["stops"], order["builtins"]
     findings = [one for one in described(found)
                 if one["rule"] != "code.builtin" or one["subject"] in builtins]

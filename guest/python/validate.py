@@ -53,9 +53,7 @@ def survey(tree, source, more):
     scan = Scan(tree, source)
     findings = scan.run()
     found["imports"] += [{"line": line, "text": name} for line, name in scan.imports[:MOST_LISTED]]
-    for text in more:
-        findings += find_in_module(text)
-    found["findings"] = described(findings)
+    found["findings"] = described(findings + find_in_modules(more))
     return found
 
 

@@ -195,6 +195,9 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         decision->reading = std::make_shared<FirstReading>(rules, **profile,
                                                            is_approved(**profile, decision->plan));
         decision->plan.request.reading = decision->reading->order();
+        if (zygotes_) {
+            zygotes_->expect_readings();
+        }
     } else if (scans) {
         BJ_CO_TRY_VOID(co_await scan(*profile, &*decision, intent));
     }

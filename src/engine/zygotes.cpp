@@ -13,9 +13,12 @@ constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestStart = std::chrono::seconds(60);
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 
-isolation::Command command_of(const runner::Manifest& manifest) {
+isolation::Command command_of(const runner::Manifest& manifest, bool reads) {
     isolation::Command command{.arguments = manifest.command, .environment = manifest.environment};
     command.arguments.emplace_back("zygote");
+    if (reads && manifest.has_reader) {
+        command.arguments.emplace_back("--reads");
+    }
     std::ranges::copy(manifest.preload, std::back_inserter(command.arguments));
     return command;
 }
@@ -97,7 +100,7 @@ bool Zygotes::awaited(const runner::Manifest& manifest) const {
 
 void Zygotes::begin(const SlotPtr& slot) {
     const Result<std::uint32_t> started = warden_.start_zygote(
-        command_of(*slot->manifest), slot->manifest->bootstrap,
+        command_of(*slot->manifest, reads_), slot->manifest->bootstrap,
         slot->manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
                                                          : jar::ProcView::ProcessesOnly);
     if (started) {

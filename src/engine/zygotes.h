@@ -40,6 +40,8 @@ class Zygotes {
     [[nodiscard]] bool ready(const runner::Manifest& manifest) const;
     // The first one is on its way: soon there will be one, or the news that there is none.
     [[nodiscard]] bool awaited(const runner::Manifest& manifest) const;
+    // From the next one on, guests are prepared for programs that they have to read first.
+    void expect_readings() { reads_ = true; }
     // Called when one is ready and when one is gone.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
@@ -70,6 +72,7 @@ class Zygotes {
     const Log& log_;
     Lifetime lifetime_;
     Trial trial_;
+    bool reads_ = false;
     std::function<void()> changed_ = [] {};
     std::list<SlotPtr> slots_;
 };
