@@ -3,6 +3,9 @@
 // Descriptor 3 is the bootstrap, 4 the request (one line of JSON), 5 the report. A line break ahead
 // of the report says that the request is awaited: a jar may be made before there is one. A request
 // that says "session" is followed by more lines, one for each cell.
+//
+// If the request has an order to read the program, a line of its own comes first: what was found in it.
+// Nothing of the program has run then, and nothing will if the order says so.
 
 const Module = require('module');
 const path = require('path');
@@ -148,6 +151,63 @@ function errorHead(error) {
 
 const programs = new Map(); // by the path that the interpreter knows
 
+// --- reading -----------------------------------------------------------------------------------
+
+let readAhead = null; // the program without types, if it was read before it is run
+
+// It stands behind this file.
+function loadReader() {
+    return new Function('parseText', `${module.reader}\nreturn { findIn, described };`)(parseSource);
+}
+
+const UNREADABLE = [['code.unreadable', 0, '']];
+const SOURCES = /\.([cm]?js|ts)$/;
+
+// Tells what is in the program, as far as somebody wants to know that before it runs. False: it must
+// not run.
+function readFirst({ code, files, reading: order, mark }) {
+    if (!order) {
+        return true;
+    }
+    const reader = loadReader();
+    const modules = Object.entries(files ?? {}).filter(([name]) => SOURCES.test(name))
+        .map(([, content]) => Buffer.from(content, 'base64').toString());
+    const findings = reader.described([
+        ...findInProgram(reader, code), ...modules.flatMap((text) => findInModule(reader, text)),
+    ]);
+    const runs = !findings.some(({ rule }) => order.stops.includes(rule));
+    send(`${stringify({ mark, findings, runs })}\n`);
+    return runs;
+}
+
+// What is no program has no findings: it says so itself when it is run.
+function findInProgram(reader, code) {
+    try {
+        current = translate(code);
+    } catch (error) {
+        return error instanceof RangeError ? UNREADABLE : [];
+    }
+    readAhead = current;
+    const { text } = current;
+    let tree;
+    try {
+        tree = parseSource(text);
+    } catch (error) {
+        return error instanceof RangeError || isTaken(problemOf(text)) ? UNREADABLE : [];
+    }
+    return reader.findIn(tree, code, (place) => readAhead.locateText(place));
+}
+
+// Where in such a file is not told.
+function findInModule(reader, text) {
+    try {
+        const tree = parseSource(translate(text).text);
+        return reader.findIn(tree, text).map(([rule, , subject]) => [rule, 0, subject]);
+    } catch (error) {
+        return error instanceof RangeError ? UNREADABLE : [];
+    }
+}
+
 // --- running -----------------------------------------------------------------------------------
 
 function placeFiles(files) {
@@ -210,12 +270,18 @@ function problemOf(source) {
     }
 }
 
+// Or else it is a module.
+function isTaken(error) {
+    return error === null ||
+           ['import', 'export', 'await'].some((word) => `${error.message}`.includes(word));
+}
+
 function runUnread(source) {
     const error = problemOf(source);
     if (error === null) {
         return runScript(source);
     }
-    if (['import', 'export', 'await'].some((word) => `${error.message}`.includes(word))) {
+    if (isTaken(error)) {
         return runModule(source, { ownName: false, imports: [] });
     }
     throw atPlace(error, current.problem);
@@ -319,7 +385,8 @@ function runModule(text, found) {
 }
 
 function runProgram(request) {
-    current = translate(request.code);
+    current = readAhead ?? translate(request.code);
+    readAhead = null;
     current.source = request.code;
     let program;
     try {
@@ -456,6 +523,9 @@ function main() {
     report = { names: new Set(), error: undefined, mark: request.mark };
     if (request.session === true) {
         return runSession(request);
+    }
+    if (!readFirst(request)) {
+        return process.reallyExit(0);
     }
     prepare(request);
     process.argv = [process.argv[0], '', ...(request.args ?? [])];

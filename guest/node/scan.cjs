@@ -1,12 +1,13 @@
-// Looks for what a person would look at twice in the tree of a program. First part of the program
-// that reads others; nothing of what is read is ever executed.
+// Looks for what a person would look at twice in the tree of a program. The reader of a run's own jar,
+// before the first line runs, and first part of the program that only reads others; nothing of what is
+// read is executed here. Who uses it has parseText(), which makes a tree of a text.
 //
 // Names are followed through imports and simple declarations, and texts through what is put together
 // of constants. That is all: a program that wants to hide something can. Of what is found only the
 // name of a rule, a line and a name from the program are told, and never a value.
 
 const FOLDED_LIMIT = 20000; // characters of a text that is put together
-const FINDINGS_LIMIT = 200;
+const RULE_LIMIT = 20; // findings of one rule: many of one kind hide none of another
 const DEPTH_LIMIT = 60; // of names that stand for others
 
 const EVALUATING = new Set(['eval', 'Function', 'globalThis.eval', 'globalThis.Function', 'global.eval',
@@ -55,13 +56,16 @@ function plainModule(name) {
     return name.startsWith('node:') ? name.slice('node:'.length) : name;
 }
 
+// `locate` finds the place in what was written of one in the tree.
 class Scan {
-    constructor(tree, source) {
+    constructor(tree, source, locate = (place) => place) {
         this.source = source;
+        this.locate = locate;
         this.names = new Map(); // name in the program -> what it stands for
         this.values = new Map(); // name that is declared once -> node; null: more often
         this.depth = 0;
         this.found = [];
+        this.counts = new Map(); // by rule
         this.nodes = [];
         walk(tree, (node) => { this.nodes.push(node); });
     }
@@ -82,11 +86,19 @@ class Scan {
     }
 
     add(rule, node, subject = '') {
-        const line = typeof node === 'number' ? node : node.loc?.start.line ?? 0;
-        const known = this.found.some(([one, at]) => one === rule && at === line);
-        if (!known && this.found.length < FINDINGS_LIMIT) {
-            this.found.push([rule, line, subject]);
+        const count = this.counts.get(rule) ?? 0;
+        if (count === RULE_LIMIT) {
+            return;
         }
+        const line = typeof node === 'number' ? node : this.lineOf(node);
+        if (!this.found.some(([one, at]) => one === rule && at === line)) {
+            this.found.push([rule, line, subject]);
+            this.counts.set(rule, count + 1);
+        }
+    }
+
+    lineOf({ loc }) {
+        return loc ? this.locate({ line: loc.start.line, column: loc.start.column + 1 }).line : 0;
     }
 
     // --- what names stand for
@@ -430,8 +442,12 @@ class Scan {
 
     lookAtSource() {
         for (const [rule, pattern] of [['text.prompt_injection', INJECTION], ['code.hidden_text', HIDDEN]]) {
+            let rest = RULE_LIMIT;
             for (const found of this.source.matchAll(pattern)) {
                 this.add(rule, this.source.slice(0, found.index).split('\n').length);
+                if (--rest === 0) {
+                    break;
+                }
             }
         }
         const names = new Set(this.nodes.filter((node) => node.type === 'Identifier' && CONFUSING_NAME.test(node.name))
@@ -441,6 +457,30 @@ class Scan {
             this.add('code.obfuscated', 0);
         }
     }
+}
+
+// Whatever goes wrong here, nobody knows then what is in the program.
+function findIn(tree, source, locate) {
+    try {
+        return new Scan(tree, source, locate).run();
+    } catch {
+        return [['code.unreadable', 0, '']];
+    }
+}
+
+// Each once, and of each rule no more than can be said.
+function described(findings) {
+    const told = new Map();
+    const counts = new Map();
+    for (const [rule, line, subject] of findings) {
+        const key = JSON.stringify([rule, line, subject]);
+        const count = counts.get(rule) ?? 0;
+        if (!told.has(key) && count < RULE_LIMIT) {
+            told.set(key, { rule, line, subject });
+            counts.set(rule, count + 1);
+        }
+    }
+    return [...told.values()];
 }
 
 // Whether a loop can be left from inside.

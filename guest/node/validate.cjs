@@ -117,27 +117,24 @@ function lineOf(node, name, written) {
 }
 
 function findingsOf(tree, source) {
-    const found = new Scan(tree, source).run();
-    const unread = tree.isUnread ? [['code.unreadable', 0, '']] : [];
-    return [...unread, ...found].map(([rule, line, subject]) => ({ rule, line, subject }));
+    return [...(tree.isUnread ? [['code.unreadable', 0, '']] : []), ...findIn(tree, source)];
 }
 
 // Of a file that comes along; where in it is not told.
 function findingsOfModule(text, language) {
     try {
         const tree = parse(language === 'typescript' ? stripTypes(text) : text);
-        return findingsOf(tree, text).map((one) => ({ ...one, line: 0 }));
+        return findingsOf(tree, text).map(([rule, , subject]) => [rule, 0, subject]);
     } catch (error) {
-        return error instanceof RangeError ? [{ rule: 'code.unreadable', line: 0, subject: '' }] : [];
+        return error instanceof RangeError ? [['code.unreadable', 0, '']] : [];
     }
 }
 
 function survey(tree, source, { language, more }) {
     const written = source.split('\n');
-    const found = { imports: [], findings: findingsOf(tree, source), functions: [], classes: [], branches: 0 };
-    for (const text of more ?? []) {
-        found.findings.push(...findingsOfModule(text, language));
-    }
+    const ofModules = (more ?? []).flatMap((text) => findingsOfModule(text, language));
+    const findings = described([...findingsOf(tree, source), ...ofModules]);
+    const found = { imports: [], findings, functions: [], classes: [], branches: 0 };
     walk(tree, (node) => {
         const name = importOf(node);
         if (typeof name === 'string' && !name.startsWith('.')) {
@@ -150,7 +147,7 @@ function survey(tree, source, { language, more }) {
         }
         found.branches += BRANCHES.has(node.type) ? 1 : 0;
     });
-    for (const list of ['imports', 'findings', 'functions', 'classes']) {
+    for (const list of ['imports', 'functions', 'classes']) {
         found[list].length = Math.min(found[list].length, MOST_LISTED);
     }
     return found;

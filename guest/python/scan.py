@@ -778,7 +778,8 @@ def read_before_run(parsed, source, more, order):
     if isinstance(parsed, ast.AST):
         found = find_in(parsed, source)
     else:
-        found = [] if isinstance(parsed, (SyntaxError, ValueError)) else [("code.unreadable", 0, "")]
+        is_none = isinstance(parsed, (SyntaxError, ValueError))
+        found = [] if is_none else [("code.unreadable", 0, "")]
     if more:
         found += find_in_modules(more)
     stops, builtins = order["stops"], order["builtins"]

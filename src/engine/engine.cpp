@@ -67,6 +67,29 @@ execution::Timing timing_of(TimePoint begun, TimePoint collected, const Launched
             .jar_ready = ready};
 }
 
+void describe_plan(const RunPlan& plan, RunResult& result) {
+    result.capped = plan.capped;
+    result.limits = plan.limits;
+    result.profile = plan.profile;
+    result.policy_version = plan.policy_version;
+    result.trace = plan.request.trace;
+    result.debug = plan.request.debug;
+}
+
+// The guest does not run what may not run; should it ever, this ends it.
+void await_reading(WardenLink& warden, LaunchedJar& jar, std::shared_ptr<FirstReading> reading,
+                   std::string mark) {
+    if (!reading) {
+        return;
+    }
+    jar.io.on_reading([&warden, id = jar.id, reading = std::move(reading),
+                       mark = std::move(mark)](std::string_view line) {
+        if (!reading->take(line, mark)) {
+            warden.kill(id, execution::KillReason::Cancelled);
+        }
+    });
+}
+
 }  // namespace
 
 Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -256,9 +279,6 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
                                     LiveStreams live) {
     const bool in_session = request.session || request.session_id;
     BJ_CO_TRY(Decision decision, co_await decide(std::move(request), Intent::Run));
-    if (decision.asks) {
-        co_return fail(ErrorCode::Denied, why_asked(decision.plan, decision.plan.findings));
-    }
     runner::ManifestPtr manifest = std::move(decision.manifest);
     RunPlan plan = std::move(decision.plan);
     if (runner::ManifestPtr suited = runner::suited(manifest, plan.request.code);
@@ -481,13 +501,7 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     const TimePoint give_up = begun + plan->limits.timeout + grace;
     const std::string mark = make_uuid();
     const std::shared_ptr<FirstReading> reading = live.reading;
-    if (reading) {
-        io.on_reading([this, &reading, &mark, id = jar.id](std::string_view line) {
-            if (!reading->take(line, mark)) {
-                warden_.kill(id, execution::KillReason::Cancelled);
-            }
-        });
-    }
+    await_reading(warden_, jar, reading, mark);
     GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     const StayPtr stay = live.stay;
@@ -500,9 +514,9 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     cancellation->on_request(nullptr);
     BJ_CO_TRY_VOID(end);
     const RawExit& exit = end->exit;
-    std::vector<execution::Finding> findings = plan->findings;
     if (reading) {
-        BJ_CO_TRY(findings, settle(*plan, *reading));
+        notice_findings(*plan, reading->close());
+        BJ_CO_TRY_VOID(reading->verdict(*plan));
     }
 
     const TimePoint collected = Clock::now();
@@ -526,15 +540,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         report_files(*stay, end->files, result);
     }
     result.timing = timing_of(begun, collected, jar, exit);
-    result.capped = plan->capped;
-    result.limits = plan->limits;
-    result.profile = plan->profile;
-    result.policy_version = plan->policy_version;
+    describe_plan(*plan, result);
     result.tools_digest = digest_of(jar);
-    result.findings = std::move(findings);
+    result.findings = reading ? reading->findings() : plan->findings;
     result.network_attempts = exit.network;
-    result.trace = plan->request.trace;
-    result.debug = plan->request.debug;
     co_return result;
 }
 

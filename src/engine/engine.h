@@ -113,7 +113,6 @@ class Engine final : public Executor {
     Task<Result<execution::SessionView>> obey(execution::SessionOrder order) override;
     [[nodiscard]] std::vector<execution::SessionView> list_sessions(
         const std::string& principal) const override;
-
     [[nodiscard]] std::vector<execution::SessionView> list_all_sessions() const override;
 
     [[nodiscard]] Intake intake() const override { return intake_; }
@@ -173,7 +172,7 @@ class Engine final : public Executor {
     struct Decision {
         runner::ManifestPtr manifest{};
         execution::RunPlan plan{};
-        bool asks = false;  // a person has to agree first
+        bool asks = false;                        // a person has to agree first
         std::shared_ptr<FirstReading> reading{};  // in the run's own jar; nothing: none is left
     };
     // Whether somebody only wants to know.
@@ -191,17 +190,9 @@ class Engine final : public Executor {
     Task<Result<void>> scan(const policy::Profile* profile, Decision* decision, Intent intent);
     Task<Result<policy::Reading>> read_code(const execution::RunRequest* request,
                                             std::string language);
-    [[nodiscard]] static bool reads_itself(const Decision& decision);
-    [[nodiscard]] bool is_approved(const policy::Profile& profile,
-                                   const execution::RunPlan& plan) const;
-    using Findings = std::vector<execution::Finding>;
-    // What was found in a program that has run, or why it has not.
-    [[nodiscard]] Result<Findings> settle(const execution::RunPlan& plan,
-                                          FirstReading& reading) const;
-    [[nodiscard]] static std::string why_asked(const execution::RunPlan& plan,
-                                               const Findings& findings);
     void notice_refusal(const execution::RunRequest& request, const Error& error) const;
-    void notice_findings(const execution::RunPlan& plan, const Findings& findings) const;
+    void notice_findings(const execution::RunPlan& plan,
+                         const std::vector<execution::Finding>& findings) const;
     void add_profiles(SandboxInfo& info) const;
     Task<Result<execution::RunResult>> run(execution::RunRequest request,
                                            CancellationPtr cancellation, LiveStreams live);

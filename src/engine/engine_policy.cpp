@@ -11,6 +11,7 @@
 #include "engine/first_reading.h"
 #include "engine/grade.h"
 #include "engine/masking.h"
+#include "engine/scan_words.h"
 #include "policy/validation.h"
 
 // What an engine decides about a request before anything of it runs.
@@ -48,27 +49,19 @@ std::vector<std::string> sources_in(const RunRequest& request, std::string_view 
     return sources;
 }
 
-std::string sentences(const std::vector<Finding>& findings, ScanAction action) {
-    constexpr std::size_t kShown = 5;
-    std::string text;
-    std::size_t count = 0;
-    for (const Finding& finding : findings) {
-        if (finding.action == action && count++ < kShown) {
-            text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", policy::in_words(finding),
-                                finding.rule);
-        }
-    }
-    return count > kShown ? fmt::format("{}; and {} more", text, count - kShown) : text;
-}
-
 bool has(const std::vector<Finding>& findings, ScanAction action) {
     return std::ranges::find(findings, action, &Finding::action) != findings.end();
 }
 
-Error refusal(const RunPlan& plan, const std::vector<Finding>& findings) {
-    return {.code = ErrorCode::Denied,
-            .message = fmt::format("refused by policy (profile {}): {}", plan.profile,
-                                   sentences(findings, ScanAction::Refuse))};
+// A cell's interpreter has run others before.
+bool reads_itself(const runner::Manifest& manifest, const RunRequest& request) {
+    return manifest.has_reader && !request.session && !request.session_id;
+}
+
+bool is_approved(const Approvals& approvals, const policy::Profile& profile, const RunPlan& plan) {
+    return plan.request.approved_by ||
+           (policy::may_ask(profile) && approvals.approver_of(crypto::sha256_hex(plan.request.code),
+                                                              std::chrono::system_clock::now()));
 }
 
 }  // namespace
@@ -114,20 +107,9 @@ void Engine::notice_refusal(const RunRequest& request, const Error& error) const
 
 void Engine::notice_findings(const RunPlan& plan, const std::vector<Finding>& findings) const {
     for (const Finding& finding : findings) {
-        if (finding.action < ScanAction::Ask) {
-            continue;
+        if (finding.action >= ScanAction::Ask) {
+            notice(scan_event(plan, finding));
         }
-        notice({.kind = "scan",
-                .name = finding.rule,
-                .severity = finding.severity,
-                .time = std::chrono::system_clock::now(),
-                .principal = plan.request.principal,
-                .conversation_id = plan.request.conversation_id,
-                .text = policy::in_words(finding),
-                .details = {{"action", std::string(execution::name_of(finding.action))},
-                            {"profile", plan.profile},
-                            {"language", plan.request.language},
-                            {"code_sha256", crypto::sha256_hex(plan.request.code)}}});
     }
 }
 
@@ -191,9 +173,10 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         }
         co_return decision;
     }
-    if (scans && intent == Intent::Run && reads_itself(*decision)) {
-        decision->reading = std::make_shared<FirstReading>(rules, **profile,
-                                                           is_approved(**profile, decision->plan));
+    if (scans && intent == Intent::Run &&
+        reads_itself(*decision->manifest, decision->plan.request)) {
+        decision->reading = std::make_shared<FirstReading>(
+            rules, **profile, is_approved(approvals_, **profile, decision->plan));
         decision->plan.request.reading = decision->reading->order();
         if (zygotes_) {
             zygotes_->expect_readings();
@@ -202,36 +185,6 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         BJ_CO_TRY_VOID(co_await scan(*profile, &*decision, intent));
     }
     co_return decision;
-}
-
-// A cell's interpreter has run others before.
-bool Engine::reads_itself(const Decision& decision) {
-    const RunRequest& request = decision.plan.request;
-    return decision.manifest->has_reader && !request.session && !request.session_id;
-}
-
-bool Engine::is_approved(const policy::Profile& profile, const RunPlan& plan) const {
-    return plan.request.approved_by ||
-           (policy::may_ask(profile) &&
-            approvals_.approver_of(crypto::sha256_hex(plan.request.code),
-                                   std::chrono::system_clock::now()));
-}
-
-Result<std::vector<Finding>> Engine::settle(const RunPlan& plan, FirstReading& reading) const {
-    reading.close();
-    notice_findings(plan, reading.findings());
-    switch (reading.verdict()) {
-        case ScanAction::Refuse:
-            return fail(refusal(plan, reading.findings()));
-        case ScanAction::Ask:
-            return fail(ErrorCode::Denied, why_asked(plan, reading.findings()));
-        default:
-            break;
-    }
-    if (reading.stopped()) {
-        return fail(ErrorCode::Internal, "a program was not run that policy has nothing against");
-    }
-    return reading.findings();
 }
 
 Task<Result<Engine::Decision>> Engine::decide_under(Rules rules, const policy::Profile* profile,
@@ -287,23 +240,17 @@ Task<Result<void>> Engine::scan(const policy::Profile* profile, Decision* decisi
         notice_findings(plan, plan.findings);
     }
     if (has(plan.findings, ScanAction::Refuse)) {
-        co_return fail(refusal(plan, plan.findings));
+        co_return fail(scan_refusal(plan, plan.findings));
     }
     if (has(plan.findings, ScanAction::Ask) && !plan.request.approved_by) {
         plan.request.approved_by = approvals_.approver_of(crypto::sha256_hex(plan.request.code),
                                                           std::chrono::system_clock::now());
         decision->asks = !plan.request.approved_by;
     }
+    if (decision->asks && intent == Intent::Run) {
+        co_return fail(scan_question(plan, plan.findings));
+    }
     co_return Result<void>{};
-}
-
-std::string Engine::why_asked(const RunPlan& plan, const std::vector<Finding>& findings) {
-    return fmt::format(
-        "policy (profile {}) wants a person to agree before this program runs: {}. execute_code "
-        "asks the user of an MCP client that can be asked (elicitation); otherwise an operator "
-        "approves it with POST /v1/policy/approvals {{\"code_sha256\": \"{}\"}}",
-        plan.profile, sentences(findings, ScanAction::Ask),
-        crypto::sha256_hex(plan.request.code));
 }
 
 Task<Result<RunPreview>> Engine::preview(RunRequest request) {

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "engine/scan_words.h"
 #include "policy/reading.h"
 
 namespace belljar::engine {
@@ -50,23 +51,37 @@ bool FirstReading::take(std::string_view line, std::string_view mark) {
     findings_ = policy::judge(profile_, policy::parse_reading(*told));
     const json::value* runs = told->if_contains("runs");
     runs_ = runs != nullptr && *runs == json::value(true);
-    const bool passes = runs_ && verdict() == ScanAction::Note;
+    const bool passes = runs_ && gravest() == ScanAction::Note;
     if (passes) {
         pass();
     }
     return passes;
 }
 
-void FirstReading::close() {
+const std::vector<Finding>& FirstReading::close() {
     if (!came_) {
         findings_ = policy::judge(profile_, policy::unreadable("its guest ended before"));
     }
-    if (verdict() == ScanAction::Note) {
+    if (gravest() == ScanAction::Note) {
         pass();
     }
+    return findings_;
 }
 
-ScanAction FirstReading::verdict() const {
+Result<void> FirstReading::verdict(const execution::RunPlan& plan) const {
+    if (gravest() == ScanAction::Refuse) {
+        return fail(scan_refusal(plan, findings_));
+    }
+    if (gravest() == ScanAction::Ask) {
+        return fail(scan_question(plan, findings_));
+    }
+    if (came_ && !runs_) {
+        return fail(ErrorCode::Internal, "a program did not run that policy has nothing against");
+    }
+    return {};
+}
+
+ScanAction FirstReading::gravest() const {
     const auto stops = [](ScanAction action) {
         return [action](const Finding& finding) { return finding.action == action; };
     };

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "execution/governance.h"
-#include "execution/request.h"
+#include "execution/plan.h"
 #include "policy/rulebook.h"
 
 namespace belljar::engine {
@@ -27,16 +28,16 @@ class FirstReading {
 
     // What the guest wrote. False if the program may not run.
     bool take(std::string_view line, std::string_view mark);
-    // Its guest has ended. One that said nothing could not read the program, and did not run it.
-    void close();
-
+    // Its guest has ended: what was found. One that said nothing could not read the program, and
+    // did not run it.
+    const std::vector<execution::Finding>& close();
     [[nodiscard]] const std::vector<execution::Finding>& findings() const { return findings_; }
-    // Of the findings, what keeps the program from running; Note: nothing does.
-    [[nodiscard]] execution::ScanAction verdict() const;
-    // Whether the guest said that it does not run the program.
-    [[nodiscard]] bool stopped() const { return came_ && !runs_; }
+    // After that: Denied with the reason if the program was not to run.
+    [[nodiscard]] Result<void> verdict(const execution::RunPlan& plan) const;
 
    private:
+    // Of the findings, what keeps the program from running; Note: nothing does.
+    [[nodiscard]] execution::ScanAction gravest() const;
     void pass();
 
     std::shared_ptr<const policy::Rulebook> rules_;

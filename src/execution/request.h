@@ -23,7 +23,7 @@ struct ImportRules {
     std::vector<std::string> modules{};
 };
 
-// What the guest's interpreter does with a program before it runs the first line of it: it reads it,
+// What the guest's interpreter does with a program before it runs the first line: it reads it,
 // tells what it found, and runs it only if nothing of that is listed here.
 struct ReadingOrder {
     std::vector<std::string> stops{};     // rules that keep it from running

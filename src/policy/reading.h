@@ -41,8 +41,8 @@ struct Reading {
 // Of a reader that gave no answer, with the reason.
 [[nodiscard]] Reading unreadable(std::string reason);
 
-// How the interpreter in a run's own jar reads a program under the profile. `approved`: a person has
-// agreed to what it would have to be asked about.
+// How the interpreter in a run's own jar reads a program under the profile. `approved`: a person
+// has agreed to what it would have to be asked about.
 [[nodiscard]] execution::ReadingOrder reading_order(const Profile& profile, bool approved);
 
 // What the profile makes of it: one finding for each rule and line, the gravest first.

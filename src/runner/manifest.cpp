@@ -24,9 +24,9 @@ constexpr std::int64_t kMostProcesses = 32768;
 constexpr std::int64_t kMostReady = 4096;
 
 constexpr auto kKeys = std::to_array<std::string_view>(
-    {"language",    "title",          "aliases",    "runner",      "required",      "detect",
-     "version",     "version_prefix", "bootstrap",  "file",        "compile",       "command",
-     "environment", "preload",        "ready",      "proc",        "write_execute", "limits",
+    {"language",    "title",          "aliases",    "runner",       "required",      "detect",
+     "version",     "version_prefix", "bootstrap",  "file",         "compile",       "command",
+     "environment", "preload",        "ready",      "proc",         "write_execute", "limits",
      "self_test",   "session",        "specialist", "ready_memory", "reader"});
 constexpr auto kSpecialistKeys =
     std::to_array<std::string_view>({"words", "preload", "environment"});
