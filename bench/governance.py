@@ -6,6 +6,8 @@ import latency
 from candidates_server import Asked, Execute, start_server
 
 WARM_UP = 3
+REQUESTS = 150
+PAUSE_SECONDS = 0.1
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
              {"BELLJAR_POLICY_PROFILE": "basic", "BELLJAR_AUDIT_ENABLED": "true"}),
@@ -16,17 +18,20 @@ SERVERS = {
 
 
 def measure(place, turns, often, progress):
-    """A row for each, by the names above."""
+    """Two rows for each, by the names above: with a jar that waits for each request, and (`_tight`)
+    in turns of some requests without a pause, where making the next jars takes its share."""
     with contextlib.ExitStack() as stack:
-        candidates = []
+        waiting, tight = [], []
         for key, (label, settings) in SERVERS.items():
             server = start_server(place, f"governance-{key}", **settings)
             stack.callback(server.stop)
             server.settle()
-            candidate = Asked({key: label}, Execute(server.address))
-            stack.callback(candidate.close)
-            candidates.append(candidate)
-        taken = latency.Turns(candidates, often)
+            for candidates, suffix, how in ((waiting, "", PAUSE_SECONDS), (tight, "_tight", 0)):
+                words = f"{label}, {'one per 100 ms' if how else 'without a pause'}"
+                candidates.append(Asked({key + suffix: words}, Execute(server.address)))
+                stack.callback(candidates[-1].close)
+        taken = latency.Turns(tight, often)
         taken.warm_up(WARM_UP)
         taken.take(turns, progress)
-        return taken.results()
+        paced = latency.paced(waiting, REQUESTS, PAUSE_SECONDS, progress)
+        return {**paced, **taken.results()}

@@ -58,6 +58,9 @@ def of(result):
             quotient(p50(result, "audit", "governance"), p50(result, "without", "governance")),
         "hello with policy and audit trail / without":
             quotient(p50(result, "with", "governance"), p50(result, "without", "governance")),
+        "hello with policy and audit trail / without, no pause between":
+            quotient(p50(result, "with_tight", "governance"),
+                     p50(result, "without_tight", "governance")),
         "download of 1 GB / from nginx": quotient(
             result["download"]["belljar"]["mb_per_second"],
             result["download"]["nginx"].get("mb_per_second"))}

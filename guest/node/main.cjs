@@ -153,7 +153,7 @@ const programs = new Map(); // by the path that the interpreter knows
 
 // --- reading -----------------------------------------------------------------------------------
 
-let readAhead = null; // the program without types, if it was read before it is run
+let readAhead = null; // of a program that was read before it is run: it without types, or why not
 
 // It stands behind this file.
 function loadReader() {
@@ -184,18 +184,30 @@ function readFirst({ code, files, reading: order, mark }) {
 function findInProgram(reader, code) {
     try {
         current = translate(code);
+        readAhead = { program: current };
     } catch (error) {
-        return error instanceof RangeError ? UNREADABLE : [];
+        readAhead = { program: current, error };
+        return [];
     }
-    readAhead = current;
-    const { text } = current;
     let tree;
     try {
-        tree = parseSource(text);
-    } catch (error) {
-        return error instanceof RangeError || isTaken(problemOf(text)) ? UNREADABLE : [];
+        tree = parseSource(current.text);
+    } catch {
+        const problem = problemOf(current.text);
+        return problem instanceof RangeError || isTaken(problem) ? UNREADABLE : [];
     }
-    return reader.findIn(tree, code, (place) => readAhead.locateText(place));
+    return reader.findIn(tree, code, (place) => readAhead.program.locateText(place));
+}
+
+function translateOnce(code) {
+    if (readAhead === null) {
+        return translate(code);
+    }
+    current = readAhead.program;
+    if (readAhead.error) {
+        throw readAhead.error;
+    }
+    return current;
 }
 
 // Where in such a file is not told.
@@ -385,8 +397,7 @@ function runModule(text, found) {
 }
 
 function runProgram(request) {
-    current = readAhead ?? translate(request.code);
-    readAhead = null;
+    current = translateOnce(request.code);
     current.source = request.code;
     let program;
     try {

@@ -215,6 +215,9 @@ execution::RunAccount Engine::account_of(const RunRequest& request) const {
                                   .address = request.address,
                                   .code_sha256 = crypto::sha256_hex(request.code),
                                   .code_bytes = request.code.size()};
+    if (!account.approved_by) {
+        account.approved_by = approvals_.approver_of(account.code_sha256, account.asked);
+    }
     if (options_.recorded_code == config::AuditCode::Full) {
         account.code = std::make_shared<const std::string>(request.code);
     }

@@ -100,6 +100,19 @@ class GuestIoTest : public testing::Test {
     bool ended = false;
 };
 
+TEST_F(GuestIoTest, TakesTheLineAheadOfTheReport) {
+    std::vector<std::string> lines;
+    start("");
+    io->on_reading([&](std::string_view line) { lines.emplace_back(line); });
+    write(GuestFd::Report, "\n{\"findings\"");
+    EXPECT_TRUE(lines.empty());
+    write(GuestFd::Report, ": []}\n{\"a\": 1}\nbytes\n");
+    EXPECT_EQ(lines, std::vector<std::string>{"{\"findings\": []}"}) << "as soon as it is there";
+    close_outputs();
+    EXPECT_EQ(io->report(), "\n{\"a\": 1}\nbytes\n");
+    EXPECT_EQ(lines.size(), 1U);
+}
+
 TEST_F(GuestIoTest, GivesTheGuestItsProgramAndRequest) {
     start("");
     for (const Fd& fd : ends) {

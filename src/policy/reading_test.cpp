@@ -38,6 +38,13 @@ TEST(Reading, TakesWhatHasTheRightFormAndLeavesTheRest) {
     EXPECT_FALSE(parse_reading(json::value(nullptr)).whole);
 }
 
+TEST(Reading, WhatOnlyWarnsStopsNothing) {
+    const auto book = rules();
+    const execution::ReadingOrder order = reading_order(**book->find("basic"), false);
+    EXPECT_TRUE(order.stops.empty());
+    EXPECT_EQ(order.builtins, (*book->find("basic"))->warn_builtins);
+}
+
 TEST(Reading, FindingsAreJudgedByTheProfile) {
     const auto book = rules();
     const Reading found = reading(R"({"findings": [

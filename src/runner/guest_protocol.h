@@ -16,7 +16,8 @@ namespace belljar::runner {
                                                std::string_view mark);
 
 // All that came from the guest on the private channel: a line break, one line of JSON, and the
-// bytes of the outputs, whose sizes the line tells.
+// bytes of the outputs, whose sizes the line tells. What it found in its program, if the request
+// had it read, came on a line ahead of that, which is not part of this.
 struct GuestReport {
     std::string_view text{};
     std::string_view mark{};  // that its request carried; empty: none

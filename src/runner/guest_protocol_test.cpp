@@ -43,13 +43,16 @@ TEST(GuestRequest, CarriesEverythingTheBootstrapNeeds) {
                                         .arguments = {"a", "", "b c"},
                                         .environment = {{"KEY", "value=1"}},
                                         .files = {{"d/x.bin", std::string("\0\xFF", 2)}},
-                                        .allowed_imports = std::vector<std::string>{"math"}};
+                                        .allowed_imports = std::vector<std::string>{"math"},
+                                        .reading = std::make_shared<execution::ReadingOrder>(
+                                            execution::ReadingOrder{.stops = {"code.eval"}})};
     const json::value value = parse_json(encode_guest_request(request, "mark")).value();
     EXPECT_EQ(value.at("code").as_string(), "print('h\xC3\xA9')\n");
     EXPECT_EQ(value.at("args"), json::value({"a", "", "b c"}));
     EXPECT_EQ(value.at("env").at("KEY").as_string(), "value=1");
     EXPECT_EQ(value.at("files").at("d/x.bin").as_string(), "AP8=");
     EXPECT_EQ(value.at("allowed_imports"), json::value(json::array{"math"}));
+    EXPECT_EQ(value.at("reading").at("stops"), json::value(json::array{"code.eval"}));
 }
 
 TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
@@ -59,6 +62,7 @@ TEST(GuestRequest, AnEmptyRequestHasEveryMember) {
     EXPECT_TRUE(value.at("env").as_object().empty());
     EXPECT_TRUE(value.at("files").as_object().empty());
     EXPECT_TRUE(value.at("allowed_imports").is_null());
+    EXPECT_TRUE(value.at("reading").is_null());
 }
 
 TEST(GuestRequest, OneArgumentIsStillAList) {

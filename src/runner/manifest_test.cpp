@@ -232,6 +232,23 @@ TEST(Manifest, ItsProgramsAreEmbeddedGuestPrograms) {
     }
 }
 
+TEST(Manifest, AReaderStandsBehindTheBootstrap) {
+    auto keys = valid_keys();
+    const Manifest without = parse_manifest("lua.toml", text_of(keys)).value();
+    EXPECT_FALSE(without.has_reader);
+    keys["reader"] = "[\"python/scan.py\"]";
+    const Manifest with = parse_manifest("lua.toml", text_of(keys)).value();
+    EXPECT_TRUE(with.has_reader);
+    EXPECT_EQ(with.bootstrap,
+              without.bootstrap + '\0' + embedded_guest_program("python/scan.py").value());
+    EXPECT_NE(message_with("reader", "[\"no/such.py\"]").find("no guest program"),
+              std::string::npos);
+    EXPECT_NE(message_with("reader", "[]").find("must name a program"), std::string::npos);
+    keys.erase("bootstrap");
+    EXPECT_NE(message_for(text_of(keys)).find("is for languages with a bootstrap"),
+              std::string::npos);
+}
+
 TEST(Manifest, SaysTheLineOfASyntaxError) {
     EXPECT_NE(message_for("language = \"lua\"\naliases = [\n= x").find("lua.toml:3"),
               std::string::npos);
