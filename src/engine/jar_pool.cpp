@@ -134,9 +134,7 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
         ++shelf->figures.unfit;
         return std::nullopt;
     }
-    if (not_before_ < Clock::now() && shelf->ready.size() > 1) {
-        not_before_ = Clock::now() + kRestAfterTake;
-    }
+    rest_after_take(*shelf);
     wake_.cancel();
     if (shelf->ready.empty()) {
         ++shelf->figures.missed;
@@ -155,6 +153,15 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
     ++shelf->figures.taken;
     pause_ = kFirstPause;
     return jar;
+}
+
+// While there are plenty, the next jars wait until no run begins for a moment.
+void JarPool::rest_after_take(const Shelf& shelf) {
+    const TimePoint now = Clock::now();
+    const bool plenty = shelf.ready.size() > std::max<std::size_t>(shelf.size.wanted() / 2, 1);
+    if (plenty || (not_before_ < now && shelf.ready.size() > 1)) {
+        not_before_ = std::max(not_before_, now + kRestAfterTake);
+    }
 }
 
 // What is made with a jar stays as it is. So little memory that the waiting interpreter may have

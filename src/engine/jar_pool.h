@@ -88,6 +88,7 @@ class JarPool {
 
     [[nodiscard]] bool fits(const runner::Manifest& manifest,
                             const execution::Limits& limits) const;
+    void rest_after_take(const Shelf& shelf);
     Task<void> tend();
     void end_period();
     // Returns when there is something to be done next, if nothing happens before.
