@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/turns.h"
 #include "config/choice.h"
 #include "engine/grade.h"
 #include "tool_source.h"
@@ -98,6 +99,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
                                                  ServiceParts parts) {
     ::signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
+    ask_for_short_turns();
     BJ_TRY(runner::Runners runners, runner::Runners::create());
     if (settings.policy.data_science == config::Switch::Off) {
         runners.dismiss_specialists();

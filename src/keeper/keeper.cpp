@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/turns.h"
 #include "isolation/host_message.h"
 #include "isolation/warden.h"
 #include "isolation/warden_messages.h"
@@ -259,6 +260,7 @@ Result<int> prepare_and_wait(Fd server, const Options& options, const Log& log) 
             log.error("the warden has no place", {{"reason", entered.error().describe()}});
             ::_exit(kFailed);
         }
+        ask_for_short_turns();
         // Not before: a new user namespace may forget it.
         if (!ask_for_news(keeper)) {
             ::_exit(kFailed);
