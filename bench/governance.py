@@ -8,6 +8,7 @@ from candidates_server import Asked, Execute, start_server
 WARM_UP = 3
 REQUESTS = 150
 PAUSE_SECONDS = 0.1
+REST_SECONDS = 0.3
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
              {"BELLJAR_POLICY_PROFILE": "basic", "BELLJAR_AUDIT_ENABLED": "true"}),
@@ -19,7 +20,7 @@ SERVERS = {
 
 def measure(place, turns, often, progress):
     """Two rows for each, by the names above: with a jar that waits for each request, and (`_tight`)
-    in turns of some requests without a pause, where making the next jars takes its share."""
+    in turns of some requests without a pause, after those of another have got their next jars."""
     with contextlib.ExitStack() as stack:
         waiting, tight = [], []
         for key, (label, settings) in SERVERS.items():
@@ -30,7 +31,7 @@ def measure(place, turns, often, progress):
                 words = f"{label}, {'one per 100 ms' if how else 'without a pause'}"
                 candidates.append(Asked({key + suffix: words}, Execute(server.address)))
                 stack.callback(candidates[-1].close)
-        taken = latency.Turns(tight, often)
+        taken = latency.Turns(tight, often, REST_SECONDS)
         taken.warm_up(WARM_UP)
         taken.take(turns, progress)
         paced = latency.paced(waiting, REQUESTS, PAUSE_SECONDS, progress)

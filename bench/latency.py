@@ -41,9 +41,10 @@ class Row:
 class Turns:
     """Measures candidates one after the other, again and again."""
 
-    def __init__(self, candidates, often):
+    def __init__(self, candidates, often, pause=PAUSE_SECONDS):
         self.rows = [Row(candidate) for candidate in candidates]
         self.often = often
+        self.pause = pause
         self.tokens = map(str, itertools.count(1))
 
     def warm_up(self, runs):
@@ -60,7 +61,7 @@ class Turns:
                     self.turn_of(row)
 
     def turn_of(self, row):
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(self.pause)
         row.run(next(self.tokens), kept=False)
         for _ in range(self.often if row.candidate.frequency == OFTEN else 1):
             row.run(next(self.tokens), kept=True)
