@@ -34,6 +34,8 @@ IDLE_SECONDS = 0.002  # longer than a request takes that waited for this guest
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
+LOGGING = None  # in a zygote's guest, and how many handlers it has by itself
+HANDLERS = 0
 READER = None  # the names of the program that reads others
 READS = False  # whether programs are expected that have to be read
 PARSED = None  # of a program that was read before it runs: its tree, or why it has none
@@ -46,11 +48,11 @@ original_excepthook = sys.excepthook
 
 
 def get_ready():
-    """Does what can be done before there is a program; says which tools there are."""
+    """Does what can be done before there is a program; gives the package of approved tools."""
     os.set_inheritable(REPORT_FD, False)
     # What was printed before a deadline must not be lost in a buffer.
     sys.stdout.reconfigure(line_buffering=True)
-    return find_tools()
+    return make_tools() if find_tools() else None
 
 
 def announce():
@@ -130,7 +132,7 @@ def prepare(request, tools):
     if WORKSPACE not in sys.path[:1]:
         sys.path.insert(0, WORKSPACE)
     if tools and TOOLS not in sys.path:
-        offer_tools()
+        offer_tools(tools)
     control_imports(request["allowed_imports"], request.get("profile_imports"))
 
 
@@ -147,18 +149,26 @@ def find_tools():
         return []  # not every way of starting guests shows them
 
 
-def offer_tools():
-    """Approved modules, by their own names and as parts of a package. They hide nothing: neither
-    what the interpreter brings nor files of the program."""
-    sys.path.append(TOOLS)
-    if any(os.path.exists(os.path.join(WORKSPACE, name)) for name in ("tools", "tools.py")):
-        return
+def make_tools():
+    """The package that holds approved modules."""
     import importlib.machinery
     import importlib.util
 
     package = importlib.machinery.ModuleSpec("tools", None, is_package=True)
     package.submodule_search_locations.append(TOOLS)
-    sys.modules["tools"] = importlib.util.module_from_spec(package)
+    return importlib.util.module_from_spec(package)
+
+
+def offer_tools(package):
+    """Approved modules, by their own names and as parts of a package. They hide nothing: neither
+    what the interpreter brings nor files of the program."""
+    sys.path.append(TOOLS)
+    if not has_file("tools") and not has_file("tools.py"):
+        sys.modules["tools"] = package
+
+
+def has_file(name):
+    return os.access(f"{WORKSPACE}/{name}", os.F_OK)
 
 
 def new_main():
@@ -180,14 +190,16 @@ def parse_program(source):
 
 
 def compile_program(source):
-    """The statements and, apart from them, the last expression if the program ends with one."""
+    """The statements and, apart from them, the last expression if the program ends with one. None:
+    there are none."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     tree = parse_program(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    body = compile(tree, MAIN, "exec", flags, dont_inherit=True)
+    is_empty = last is not None and not tree.body
+    body = None if is_empty else compile(tree, MAIN, "exec", flags, dont_inherit=True)
     if last is None:
         return body, None
-    features = body.co_flags & FUTURE_FLAGS
+    features = 0 if is_empty else body.co_flags & FUTURE_FLAGS
     value = compile(ast.Expression(last.value), MAIN, "eval", flags | features, dont_inherit=True)
     return body, value
 
@@ -210,7 +222,8 @@ def run(body, value, names):
         import asyncio
 
         return asyncio.run(await_both(body, value, names))
-    exec(body, names)
+    if body is not None:
+        exec(body, names)
     return eval(value, names) if value is not None else None
 
 
@@ -455,7 +468,7 @@ def pack(report):
     sizes = [[[clip(mime, NAME_LIMIT), len(data)] for mime, data in bundle.items()]
              for bundle in bundles]
     line = to_json({**report, "outputs": sizes}).encode()
-    return [line, b"\n", *(data for bundle in bundles for data in bundle.values())]
+    return [line + b"\n", *(data for bundle in bundles for data in bundle.values())]
 
 
 def send(report):
@@ -482,7 +495,7 @@ def main(is_fork=False):
     tools = get_ready()
     announce()
     if is_fork and is_idle():
-        make_own()
+        make_own(tools)
     names = new_main()
     request = read_request()
     if request is None:
@@ -528,7 +541,8 @@ def be_zygote(modules):
     os.remove(path)
     LAST_PRELOADED = next(reversed(sys.modules))
     load_reader()
-    rehearse()
+    put_off_logging()
+    rehearse(make_tools())
     linecache.cache.clear()
     gc.collect()
     gc.freeze()
@@ -542,30 +556,41 @@ def is_idle():
     return not select([REQUEST_FD], [], [], IDLE_SECONDS)[0]
 
 
-def make_own():
+def make_own(tools):
     """Memory is shared with the zygote until it is written to. What every program writes to is the
     guest's own afterwards, which a program that is here already does not wait for."""
     global GAPS
-    rehearse()
+    rehearse(tools)
     gc.collect()
     GAPS = fill_gaps()
     gc.freeze()
 
 
-def rehearse():
+def rehearse(tools):
     """What main() does with a program, with one that does nothing."""
     reading, writing = os.pipe()
-    nothing = {"code": "print('text'[:0], end='')\n0", "files": {}, "args": []}
+    nothing = {"code": "print('text'[:0], end='')\n0", "files": {}, "args": [], "env": {},
+               "allowed_imports": None}
     os.write(writing, to_json(nothing).encode())
     os.close(writing)
     request = from_json(read_line(reading).decode())
     os.close(reading)
     if READS:
         to_json(read_program(request, {"stops": [], "builtins": []}))
-        control_imports(None, ["math"])
-    report, _ = run_program(request, new_main())
+        request["profile_imports"] = ["math"]
+    path, arguments, names = sys.path[:], sys.argv, new_main()
+    report, _ = prepare_and_run(request, tools, names)
     pack(report)
     control_imports(None, None)
+    rehearse_end(names)
+    MODULES.pop("tools", None)
+    sys.path[:], sys.argv = path, arguments
+
+
+def rehearse_end(names):
+    flush_streams()
+    names.clear()
+    end_logging()
 
 
 def fill_gaps():
@@ -585,8 +610,24 @@ def leave(code):
     if len(threading._active) + len(threading._limbo) > 1 or threading._threading_atexits:
         threading._shutdown()
     atexit._run_exitfuncs()
+    attempt(end_logging)
     attempt(forget_program)
     end(code if flush_streams() else code or 120)  # as the interpreter says it
+
+
+def put_off_logging():
+    """What it registers for the end is the oldest of all, and so the last. Few programs have
+    something to log: for the others nobody looks through it."""
+    global LOGGING, HANDLERS
+    LOGGING = MODULES.get("logging")
+    if LOGGING is not None:
+        HANDLERS = len(LOGGING._handlerList)
+        atexit.unregister(LOGGING.shutdown)
+
+
+def end_logging():
+    if LOGGING is not None and len(LOGGING._handlerList) != HANDLERS:
+        LOGGING.shutdown()
 
 
 def forget_program():
