@@ -138,6 +138,7 @@ void StateDatabase::stop() {
 }
 
 bool StateDatabase::submit(Job job) {
+    const bool awaited = job.done || job.durability == Durability::Now;
     {
         const std::scoped_lock lock(mutex_);
         const bool room =
@@ -148,6 +149,12 @@ bool StateDatabase::submit(Job job) {
         }
         queued_bytes_ += job.size;
         queue_.push_back(std::move(job));
+        const bool many =
+            queue_.size() >= kLargestBatch || queued_bytes_ >= options_.queue_bytes / 4;
+        urgent_ = urgent_ || awaited || many;
+        if (!urgent_ && queue_.size() > 1) {
+            return true;  // its thread knows that there is something
+        }
     }
     changed_.notify_all();
     return true;
@@ -228,12 +235,16 @@ std::optional<std::vector<StateDatabase::Job>> StateDatabase::next_batch() {
     if (closing_ && queue_.empty()) {
         return std::nullopt;
     }
+    if (!queue_.empty()) {
+        changed_.wait_for(lock, options_.rest, [this] { return closing_ || urgent_; });
+    }
     std::vector<Job> batch;
     while (!queue_.empty() && batch.size() < kLargestBatch) {
         queued_bytes_ -= queue_.front().size;
         batch.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }
+    urgent_ = !queue_.empty();
     if (const std::uint64_t dropped = std::exchange(dropped_, 0); dropped > 0) {
         log_.error("the state database is too slow: records are lost",
                    {{"records", static_cast<std::int64_t>(dropped)}});

@@ -24,8 +24,8 @@
 namespace belljar::storage {
 
 // What a server knows about runs and requests, in state/state.sqlite3 below the data directory. One
-// thread of its own does all of the work: whoever has some leaves it and goes on. What was left
-// together is written together.
+// thread of its own does all of the work: whoever has some leaves it and goes on. What nobody waits
+// for rests for a moment, and is written together with what comes in the meantime.
 class StateDatabase {
    public:
     // Soon: a crash may lose the last moments of it. Now: it is there once the job is done.
@@ -43,6 +43,7 @@ class StateDatabase {
     struct Options {
         std::size_t queue = 10'000;
         std::size_t queue_bytes = std::size_t{64} * 1024 * 1024;
+        Duration rest = std::chrono::milliseconds(20);  // of what nobody waits for
         Duration upkeep_pause = std::chrono::minutes(5);
         // Removes a bounded part of what is too old; at the start and then every now and then.
         std::function<Result<void>(SqliteDatabase&)> upkeep{};
@@ -88,6 +89,7 @@ class StateDatabase {
     std::condition_variable changed_;
     std::deque<Job> queue_;
     std::size_t queued_bytes_ = 0;
+    bool urgent_ = false;  // somebody waits for something in the queue, or it has become long
     std::uint64_t dropped_ = 0;
     bool open_ = false;
     bool closing_ = false;
