@@ -3,13 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <utility>
 #include <vector>
 
@@ -22,6 +20,7 @@ namespace {
 using isolation::GuestFd;
 
 constexpr std::size_t kChunk = 64 * 1024;
+constexpr Duration kFirstMoments = std::chrono::milliseconds(5);
 constexpr std::size_t kReportLimit = 20 * 1024 * 1024;  // of what the reader takes, and more
 
 // A pipe may hold this much, if its guest enlarges it. More than that was written afterwards.
@@ -29,19 +28,12 @@ constexpr std::size_t kMostInPipe = 1024 * 1024;
 
 std::size_t index_of(GuestFd fd) { return static_cast<std::size_t>(fd); }
 
-Result<void> assign(asio::posix::stream_descriptor& descriptor, Fd fd) {
-    boost::system::error_code error;
-    descriptor.assign(fd.get(), error);
-    if (error) {
-        return fail(system_error("watch a pipe", error.value()));
-    }
-    [[maybe_unused]] const int owned = fd.release();
-    descriptor.non_blocking(true, error);
-    if (error) {
-        return fail(system_error("make a pipe non-blocking", error.value()));
-    }
-    return {};
-}
+// Not filled with zeros, which would touch all of it.
+struct Buffer {
+    std::unique_ptr<char[]> bytes = std::make_unique_for_overwrite<char[]>(kChunk);
+
+    [[nodiscard]] std::span<char> all() const { return {bytes.get(), kChunk}; }
+};
 
 }  // namespace
 
@@ -51,6 +43,7 @@ GuestIo::GuestIo(const asio::any_io_executor& executor, const execution::Limits&
       stderr_(executor),
       report_pipe_(executor),
       request_pipe_(executor),
+      first_moments_(executor),
       stdout_capture_(limits.output),
       stderr_capture_(limits.output),
       flood_limit_(limits.output_flood.count) {}
@@ -58,12 +51,12 @@ GuestIo::GuestIo(const asio::any_io_executor& executor, const execution::Limits&
 Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
                                 const execution::Limits& limits) {
     GuestIo io(executor, limits);
-    using Ends = std::pair<GuestFd, asio::posix::stream_descriptor*>;
+    using Ends = std::pair<GuestFd, PipeEnd*>;
     const std::array<Ends, 2> inputs{
         {{GuestFd::Stdin, &io.stdin_}, {GuestFd::Request, &io.request_pipe_}}};
     for (const auto& [guest_fd, ours] : inputs) {
         BJ_TRY(Pipe pipe, make_pipe());
-        BJ_TRY_VOID(assign(*ours, std::move(pipe.write_end)));
+        BJ_TRY_VOID(ours->take(std::move(pipe.write_end)));
         io.guest_ends_[index_of(guest_fd)] = std::move(pipe.read_end);
     }
     const std::array<Ends, 3> outputs{{{GuestFd::Stdout, &io.stdout_},
@@ -71,7 +64,7 @@ Result<GuestIo> GuestIo::create(const asio::any_io_executor& executor,
                                        {GuestFd::Report, &io.report_pipe_}}};
     for (const auto& [guest_fd, ours] : outputs) {
         BJ_TRY(Pipe pipe, make_pipe());
-        BJ_TRY_VOID(assign(*ours, std::move(pipe.read_end)));
+        BJ_TRY_VOID(ours->take(std::move(pipe.read_end)));
         io.guest_ends_[index_of(guest_fd)] = std::move(pipe.write_end);
     }
     return io;
@@ -89,19 +82,36 @@ void GuestIo::set_limits(const execution::Limits& limits) {
 }
 
 Task<bool> GuestIo::await_sign() {
+    if (!report_pipe_.watch()) {
+        co_return false;
+    }
     std::array<char, 16> buffer{};
-    boost::system::error_code error;
-    const std::size_t count = co_await report_pipe_.async_read_some(
-        asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+    const std::size_t count = co_await report_pipe_.read_some(buffer);
+    report_pipe_.rest();
     report_.append(buffer.data(), count);
     signed_at_ = Clock::now();
-    co_return !error;
+    co_return count > 0;
 }
 
 Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     using asio::experimental::awaitable_operators::operator||;
     on_output_ = std::move(live.watch.on_output);
+    const bool all_given = give(request_pipe_, input.request) && !live.stdin_source.valid() &&
+                           give(stdin_, input.stdin_text);
+    bool goes_on = true;
+    if (all_given && signed_at_ != TimePoint{}) {
+        goes_on = co_await outlast(kFirstMoments);
+    }
+    if (goes_on && !watch_all()) {
+        goes_on = co_await outlast(Duration::max());
+    }
+    if (!goes_on) {
+        co_await drain(OutputStream::Stdout);
+        co_await drain(OutputStream::Stderr);
+        co_await read_report();
+        co_return;
+    }
     // Feeding never ends by itself: it is cancelled when the guest's side is closed.
     Task<void> feed = live.stdin_source.valid() ? feed_source(std::move(live.stdin_source))
                                                 : feed_text(std::move(input.stdin_text));
@@ -110,33 +120,53 @@ Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
               (std::move(request) && std::move(feed)));
 }
 
+// Leaves in `text` what does not fit. True if nothing is left, and then the pipe is closed.
+bool GuestIo::give(PipeEnd& pipe, std::string& text) {
+    text.erase(0, pipe.write_now(text));
+    if (text.empty()) {
+        pipe.close();
+    }
+    return text.empty();
+}
+
+Task<bool> GuestIo::outlast(Duration time) {
+    if (!finished_) {
+        first_moments_.expires_at(time == Duration::max() ? TimePoint::max() : Clock::now() + time);
+        boost::system::error_code ignored;
+        co_await first_moments_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    co_return !finished_;
+}
+
+bool GuestIo::watch_all() {
+    const std::array<PipeEnd*, 5> pipes{&stdin_, &request_pipe_, &stdout_, &stderr_,
+                                        &report_pipe_};
+    return std::ranges::all_of(pipes, [](PipeEnd* pipe) { return pipe->watch().has_value(); });
+}
+
 // A guest that ends without having read all of it is no concern of ours.
 Task<void> GuestIo::hand_over(std::string request) {
-    boost::system::error_code ignored;
-    co_await asio::async_write(request_pipe_, asio::buffer(request),
-                               asio::redirect_error(asio::use_awaitable, ignored));
-    request_pipe_.close(ignored);
+    co_await request_pipe_.write_all(request);
+    request_pipe_.close();
 }
 
 void GuestIo::finish() {
     finished_ = true;
-    for (asio::posix::stream_descriptor* pipe : {&stdout_, &stderr_, &report_pipe_}) {
-        boost::system::error_code ignored;
-        pipe->cancel(ignored);
+    first_moments_.cancel();
+    for (PipeEnd* pipe : {&stdout_, &stderr_, &report_pipe_}) {
+        pipe->cancel();
     }
 }
 
-Task<std::size_t> GuestIo::read_some(asio::posix::stream_descriptor* pipe, std::span<char> buffer) {
-    boost::system::error_code error;
+Task<std::size_t> GuestIo::read_some(PipeEnd* pipe, std::span<char> buffer) {
     std::size_t count = 0;
     if (!finished_) {
-        count = co_await pipe->async_read_some(asio::buffer(buffer.data(), buffer.size()),
-                                               asio::redirect_error(asio::use_awaitable, error));
+        count = co_await pipe->read_some(buffer);
     }
     if (finished_ && count == 0) {
-        count = pipe->read_some(asio::buffer(buffer.data(), buffer.size()), error);
+        count = pipe->read_now(buffer);
     }
-    co_return error ? 0 : count;
+    co_return count;
 }
 
 void GuestIo::mask(privacy::TypeSet types) {
@@ -158,18 +188,18 @@ Task<void> GuestIo::drain(OutputStream stream) {
     auto& pipe = stream == OutputStream::Stdout ? stdout_ : stderr_;
     privacy::Masker* const masker =
         maskers_ ? &maskers_->at(static_cast<std::size_t>(stream)) : nullptr;
-    std::vector<char> buffer(kChunk);
+    const Buffer buffer;
     std::size_t rest = kMostInPipe;
     std::uint64_t written = 0;
     bool ended = false;
     while (!ended) {
-        const std::size_t count = co_await read_some(&pipe, buffer);
+        const std::size_t count = co_await read_some(&pipe, buffer.all());
         ended = count == 0 || (finished_ && count > rest);
         if (ended && masker == nullptr) {
             co_return;
         }
         rest -= finished_ && !ended ? count : 0;
-        std::string_view data(buffer.data(), ended ? 0 : count);
+        std::string_view data(buffer.bytes.get(), ended ? 0 : count);
         written += data.size();
         std::string masked;
         if (masker != nullptr) {
@@ -209,7 +239,7 @@ Task<void> GuestIo::keep_beginning(OutputStream stream) {
         while (!part.empty()) {
             recording_->append(stream, part.substr(0, kChunk));
             part.remove_prefix(std::min(part.size(), kChunk));
-            co_await asio::post(stdout_.get_executor(), asio::use_awaitable);
+            co_await asio::post(stdout_.executor(), asio::use_awaitable);
         }
     }
 }
@@ -225,10 +255,10 @@ void GuestIo::check_flood(std::uint64_t bytes) {
 }
 
 Task<void> GuestIo::read_report() {
-    std::vector<char> buffer(kChunk);
+    const Buffer buffer;
     std::uint64_t bytes = 0;
     while (true) {
-        const std::size_t count = co_await read_some(&report_pipe_, buffer);
+        const std::size_t count = co_await read_some(&report_pipe_, buffer.all());
         if (count == 0) {
             co_return;
         }
@@ -236,7 +266,7 @@ Task<void> GuestIo::read_report() {
             signed_at_ = Clock::now();
         }
         // Beyond the limit it is read and forgotten; a report cut short does not parse.
-        report_.append(buffer.data(), std::min(count, kReportLimit - report_.size()));
+        report_.append(buffer.bytes.get(), std::min(count, kReportLimit - report_.size()));
         bytes += count;
         check_flood(bytes);
         if (on_reading_) {
@@ -255,10 +285,7 @@ void GuestIo::take_reading() {
     }
 }
 
-void GuestIo::close_stdin() {
-    boost::system::error_code ignored;
-    stdin_.close(ignored);
-}
+void GuestIo::close_stdin() { stdin_.close(); }
 
 void GuestIo::begin_cell(const execution::Limits& limits) {
     set_limits(limits);
@@ -274,6 +301,9 @@ void GuestIo::begin_cell(const execution::Limits& limits) {
 
 Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
+    if (!watch_all()) {
+        co_return false;
+    }
     on_output_ = std::move(live.watch.on_output);
     co_await (drain(OutputStream::Stdout) && drain(OutputStream::Stderr) && read_answer() &&
               write_order(std::move(order)));
@@ -282,24 +312,22 @@ Task<bool> GuestIo::converse(std::string order, LiveStreams live) {
 }
 
 Task<void> GuestIo::write_order(std::string order) {
-    boost::system::error_code error;
-    co_await asio::async_write(request_pipe_, asio::buffer(order),
-                               asio::redirect_error(asio::use_awaitable, error));
+    const bool written = co_await request_pipe_.write_all(order);
     handed_over_ = true;
-    if (!behind_order_.empty() && !error) {
-        request_pipe_.write_some(asio::buffer(behind_order_), error);
+    if (written) {
+        request_pipe_.write_now(behind_order_);
     }
 }
 
 Task<void> GuestIo::read_answer() {
-    std::vector<char> buffer(kChunk);
+    const Buffer buffer;
     std::optional<std::size_t> size;
     while (!size || report_.size() < *size) {
-        const std::size_t count = co_await read_some(&report_pipe_, buffer);
+        const std::size_t count = co_await read_some(&report_pipe_, buffer.all());
         if (count == 0 || report_.size() + count > kReportLimit) {
             break;
         }
-        report_.append(buffer.data(), count);
+        report_.append(buffer.bytes.get(), count);
         size = size ? size : runner::size_of_answer(report_);
     }
     answered_ = size && report_.size() == *size;
@@ -311,38 +339,33 @@ bool GuestIo::interject(std::string_view line) {
         behind_order_ += line;
         return true;
     }
-    boost::system::error_code error;
-    return request_pipe_.write_some(asio::buffer(line), error) == line.size() && !error;
+    return request_pipe_.write_now(line) == line.size();
 }
 
 Task<void> GuestIo::feed_text(std::string text) {
-    boost::system::error_code ignored;
-    co_await asio::async_write(stdin_, asio::buffer(text),
-                               asio::redirect_error(asio::use_awaitable, ignored));
-    stdin_.close(ignored);
+    co_await stdin_.write_all(text);
+    stdin_.close();
     co_await rest_until_cancelled();
 }
 
 Task<void> GuestIo::feed_source(Fd source) {
-    boost::system::error_code error;
-    Result<Readiness> readiness = Readiness::create(stdin_.get_executor(), source);
+    Result<Readiness> readiness = Readiness::create(stdin_.executor(), source);
     std::vector<char> buffer(kChunk);
-    while (readiness && !error) {
+    bool open = readiness.has_value();
+    while (open) {
         const bool ready = co_await readiness->wait();
         const ssize_t count = ready ? ::read(source.get(), buffer.data(), buffer.size()) : 0;
         if (count <= 0) {
             break;
         }
-        co_await asio::async_write(stdin_,
-                                   asio::buffer(buffer.data(), static_cast<std::size_t>(count)),
-                                   asio::redirect_error(asio::use_awaitable, error));
+        open = co_await stdin_.write_all({buffer.data(), static_cast<std::size_t>(count)});
     }
-    stdin_.close(error);
+    stdin_.close();
     co_await rest_until_cancelled();
 }
 
 Task<void> GuestIo::rest_until_cancelled() {
-    asio::steady_timer never(stdin_.get_executor(), asio::steady_timer::time_point::max());
+    asio::steady_timer never(stdin_.executor(), asio::steady_timer::time_point::max());
     boost::system::error_code ignored;
     co_await never.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "engine/pipe_end.h"
 #include "engine/run_watch.h"
 #include "execution/limits.h"
 #include "isolation/warden_messages.h"
@@ -64,7 +65,8 @@ class GuestIo {
     // Until the end of the run or cell, both streams are masked before anybody sees them: what is
     // captured, counted, kept and watched is what comes out of that.
     void mask(privacy::TypeSet types);
-    // Until the guest's ends of all outputs are closed, or until finish().
+    // Until the guest's ends of all outputs are closed, or until finish(). A guest that has given
+    // its sign is not listened to in its first moments: most have ended then.
     Task<void> pump(GuestInput input, LiveStreams live);
     // Nobody is left who could write: what is in the pipes is all there is.
     void finish();
@@ -100,8 +102,12 @@ class GuestIo {
    private:
     GuestIo(const asio::any_io_executor& executor, const execution::Limits& limits);
 
+    bool give(PipeEnd& pipe, std::string& text);
+    // False if the guest has ended in the meantime.
+    Task<bool> outlast(Duration time);
+    [[nodiscard]] bool watch_all();
     // How much was read; 0 at the end.
-    Task<std::size_t> read_some(asio::posix::stream_descriptor* pipe, std::span<char> buffer);
+    Task<std::size_t> read_some(PipeEnd* pipe, std::span<char> buffer);
     Task<void> drain(OutputStream stream);
     Task<void> keep_beginning(OutputStream stream);
     // Whether it is too long for the result with that many bytes more.
@@ -118,11 +124,12 @@ class GuestIo {
     Task<void> feed_source(Fd source);
     Task<void> rest_until_cancelled();
 
-    asio::posix::stream_descriptor stdin_;
-    asio::posix::stream_descriptor stdout_;
-    asio::posix::stream_descriptor stderr_;
-    asio::posix::stream_descriptor report_pipe_;
-    asio::posix::stream_descriptor request_pipe_;
+    PipeEnd stdin_;
+    PipeEnd stdout_;
+    PipeEnd stderr_;
+    PipeEnd report_pipe_;
+    PipeEnd request_pipe_;
+    asio::steady_timer first_moments_;
     std::array<Fd, isolation::kGuestFdCount> guest_ends_;
     outcome::OutputCapture stdout_capture_;
     outcome::OutputCapture stderr_capture_;

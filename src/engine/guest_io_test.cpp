@@ -187,33 +187,86 @@ TEST_F(GuestIoTest, AGuestThatDoesNotReadItsRequestCanEnd) {
     EXPECT_TRUE(ended) << "with the request's other end still open";
 }
 
-TEST_F(GuestIoTest, ASignIsAwaitedBeforeTheRequestIsHandedOver) {
-    limits.output = Bytes{1};
-    io.emplace(GuestIo::create(context.get_executor(), limits).value());
-    ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
-    std::optional<bool> came;
-    const auto wait = [&] {
-        came.reset();
+// A guest that was made before there was a request.
+class ReadyGuestTest : public GuestIoTest {
+   protected:
+    void SetUp() override {
+        GuestIoTest::SetUp();
+        limits.output = Bytes{1};
+        io.emplace(GuestIo::create(context.get_executor(), limits).value());
+        ends = io->take_guest_ends(make_sealed_file("program", "the program").value());
+        std::optional<bool> came;
         asio::co_spawn(context, io->await_sign(),
                        [&](const std::exception_ptr&, bool sign) { came = sign; });
         settle();
-    };
-    wait();
-    EXPECT_FALSE(came);
-    write(GuestFd::Report, "\n");
-    EXPECT_EQ(came, true);
-    limits.output = Bytes{100};
-    io->set_limits(limits);
-    asio::co_spawn(context, io->pump({.request = "late"}, {}),
-                   [this](const std::exception_ptr&) { ended = true; });
-    settle();
+        EXPECT_FALSE(came);
+        write(GuestFd::Report, "\n");
+        EXPECT_EQ(came, true);
+        limits.output = Bytes{1000};
+        io->set_limits(limits);
+    }
+
+    void begin(GuestInput input) {
+        asio::co_spawn(context, io->pump(std::move(input), {}),
+                       [this](const std::exception_ptr&) { ended = true; });
+        settle();
+    }
+};
+
+TEST_F(ReadyGuestTest, IsHandedItsRequestAfterItsSign) {
+    begin({.request = "late", .stdin_text = "input"});
     EXPECT_EQ(read_all(end(GuestFd::Request), kibibytes(1)).value(), "late");
+    EXPECT_EQ(read_all(end(GuestFd::Stdin), kibibytes(1)).value(), "input");
+}
+
+TEST_F(ReadyGuestTest, IsListenedToWhenItEndsSoon) {
+    std::vector<std::string> lines;
+    io->on_reading([&](std::string_view line) { lines.emplace_back(line); });
+    begin({.request = "late"});
     write(GuestFd::Stdout, "more than one");
-    write(GuestFd::Report, "{}");
-    close_outputs();
+    write(GuestFd::Stderr, "error");
+    write(GuestFd::Report, "{\"runs\"}\n{}");
+    EXPECT_EQ(io->captured_stdout().text, "") << "nobody was woken";
+    EXPECT_TRUE(lines.empty());
+    io->finish();
+    settle();
     EXPECT_TRUE(ended);
     EXPECT_EQ(io->captured_stdout().text, "more than one");
+    EXPECT_EQ(io->captured_stderr().text, "error");
+    EXPECT_EQ(lines, std::vector<std::string>{"{\"runs\"}"});
     EXPECT_EQ(io->report(), "\n{}");
+}
+
+TEST_F(ReadyGuestTest, IsListenedToWhenItGoesOn) {
+    begin({.request = "late"});
+    write(GuestFd::Stdout, "first, ");
+    for (int tries = 0; tries < 1000 && io->captured_stdout().text.empty(); ++tries) {
+        context.restart();
+        context.run_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(io->captured_stdout().text, "first, ");
+    write(GuestFd::Stdout, "and at once");
+    EXPECT_EQ(io->captured_stdout().text, "first, and at once");
+    write(GuestFd::Report, "{}");
+    close_outputs();
+    EXPECT_TRUE(ended) << "with nobody else to say so";
+    EXPECT_EQ(io->report(), "\n{}");
+}
+
+TEST_F(ReadyGuestTest, ThatReadsLateGetsAllOfALongRequest) {
+    const std::string text(300'000, 'r');
+    begin({.request = text});
+    std::string received;
+    std::vector<char> buffer(1 << 16U);
+    for (ssize_t count = 1; count > 0; settle()) {
+        count = ::read(end(GuestFd::Request).get(), buffer.data(), buffer.size());
+        ASSERT_GE(count, 0);
+        received.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    EXPECT_EQ(received, text);
+    io->finish();
+    settle();
+    EXPECT_TRUE(ended);
 }
 
 TEST_F(GuestIoTest, AGuestThatEndsGivesNoSign) {
