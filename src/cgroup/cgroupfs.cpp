@@ -87,8 +87,19 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
     };
 }
 
-std::uint64_t read_counter(const Cgroup& cgroup, std::string_view name, std::string_view key = {}) {
-    return cgroup.has(name) ? read_number(fmt::format("{}/{}", cgroup.path, name), key) : 0;
+bool is_share(std::string_view file) {
+    return file.ends_with(".shares") || file.ends_with("weight");
+}
+
+Result<void> apply(const Cgroup& cgroup, const Setting& setting) {
+    const std::string value = std::to_string(setting.value);
+    if (const auto file = cgroup.opened.find(setting.file); file != cgroup.opened.end()) {
+        const bool written = ::pwrite(file->second.get(), value.data(), value.size(), 0) >= 0;
+        return written ? Result<void>{} : fail(system_error("write a share"));
+    }
+    return cgroup.has(setting.file)
+               ? write_control(fmt::format("{}/{}", cgroup.path, setting.file), value)
+               : Result<void>{};
 }
 
 }  // namespace
@@ -153,9 +164,12 @@ std::vector<std::string> read_words(const std::string& path) {
 }
 
 std::uint64_t read_number(const std::string& path, std::string_view key) {
+    return read_number(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), key);
+}
+
+std::uint64_t read_number(const Fd& file, std::string_view key) {
     std::array<char, 4096> buffer{};
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const ssize_t length = ::read(file.get(), buffer.data(), buffer.size() - 1);
+    const ssize_t length = ::pread(file.get(), buffer.data(), buffer.size() - 1, 0);
     const std::string_view text(buffer.data(), static_cast<std::size_t>(std::max(length, 0L)));
     const std::size_t place = key.empty() ? 0 : find_after_word(text, key);
     return place >= text.size() ? 0 : std::strtoull(text.data() + place, nullptr, 10);
@@ -163,6 +177,31 @@ std::uint64_t read_number(const std::string& path, std::string_view key) {
 
 bool Cgroup::has(std::string_view control) const {
     return std::ranges::find(controls, control) != controls.end();
+}
+
+std::uint64_t Cgroup::read(std::string_view control, std::string_view key) const {
+    if (const auto file = opened.find(control); file != opened.end()) {
+        return read_number(file->second, key);
+    }
+    return has(control) ? read_number(fmt::format("{}/{}", path, control), key) : 0;
+}
+
+void open_for_runs(Cgroup& cgroup) {
+    const auto open = [&cgroup](std::string_view name, int access) {
+        if (Result<Fd> file = open_control(fmt::format("{}/{}", cgroup.path, name), access)) {
+            cgroup.opened.emplace(name, std::move(*file));
+        }
+    };
+    for (const std::string& name : cgroup.controls) {
+        if (std::ranges::find(kCounters, name) != kCounters.end()) {
+            open(name, O_RDONLY);
+        } else if (is_share(name)) {
+            open(name, O_WRONLY);
+        }
+    }
+    if (cgroup.has("pids.max")) {
+        open("pids.current", O_RDONLY);
+    }
 }
 
 Cgroup examine_cgroup(const std::string& path) {
@@ -178,11 +217,15 @@ Cgroup examine_cgroup(const std::string& path) {
 }
 
 Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits) {
-    for (const auto& [file, value, layer] : settings_for(limits)) {
-        if (cgroup.has(file)) {
-            BJ_TRY_VOID(
-                write_control(fmt::format("{}/{}", cgroup.path, file), std::to_string(value)));
-        }
+    for (const Setting& setting : settings_for(limits)) {
+        BJ_TRY_VOID(apply(cgroup, setting));
+    }
+    return {};
+}
+
+Result<void> apply_share(const Cgroup& cgroup, const execution::Limits& limits) {
+    for (const Setting& setting : settings_for(limits)) {
+        BJ_TRY_VOID(is_share(setting.file) ? apply(cgroup, setting) : Result<void>{});
     }
     return {};
 }
@@ -190,20 +233,18 @@ Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits)
 // Version 2 counts the time even where version 1 has the controller.
 Duration cpu_time_of(const Cgroup& cgroup) {
     return std::max<Duration>(
-        std::chrono::nanoseconds(read_counter(cgroup, "cpuacct.usage")),
-        std::chrono::microseconds(read_counter(cgroup, "cpu.stat", "usage_usec")));
+        std::chrono::nanoseconds(cgroup.read("cpuacct.usage")),
+        std::chrono::microseconds(cgroup.read("cpu.stat", "usage_usec")));
 }
 
 void add_usage(const Cgroup& cgroup, CgroupUsage& usage) {
-    const auto read = [&cgroup](std::string_view name, std::string_view key = {}) {
-        return read_counter(cgroup, name, key);
-    };
     usage.cpu = std::max(usage.cpu, cpu_time_of(cgroup));
-    usage.memory_peak_bytes += read("memory.peak") + read("memory.max_usage_in_bytes");
+    usage.memory_peak_bytes +=
+        cgroup.read("memory.peak") + cgroup.read("memory.max_usage_in_bytes");
     usage.out_of_memory_kills +=
-        read("memory.events", "oom_kill") + read("memory.oom_control", "oom_kill");
-    usage.processes_peak += read("pids.peak");
-    usage.process_limit_hits += read("pids.events", "max");
+        cgroup.read("memory.events", "oom_kill") + cgroup.read("memory.oom_control", "oom_kill");
+    usage.processes_peak += cgroup.read("pids.peak");
+    usage.process_limit_hits += cgroup.read("pids.events", "max");
 }
 
 bool disks_have_weights() {

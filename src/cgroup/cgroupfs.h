@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,7 @@ Result<void> write_control(const std::string& path, std::string_view value);
 [[nodiscard]] std::vector<std::string> read_words(const std::string& path);
 // The first word, or the one after `key`; 0 if there is none.
 [[nodiscard]] std::uint64_t read_number(const std::string& path, std::string_view key = {});
+[[nodiscard]] std::uint64_t read_number(const Fd& file, std::string_view key = {});
 
 // Only its owner may open it, so that nobody else can hold a lock on it.
 [[nodiscard]] Result<Fd> make_cgroup(const std::string& path);
@@ -58,12 +60,20 @@ struct Cgroup {
     std::vector<std::string> controls{};
     std::uint32_t layers = 0;  // Layer bits
 
+    // Files that are wanted again when somebody waits: to open one takes longer than to use it.
+    std::map<std::string, Fd, std::less<>> opened{};
+
     [[nodiscard]] bool has(std::string_view control) const;
+    [[nodiscard]] std::uint64_t read(std::string_view control, std::string_view key = {}) const;
 };
 
 [[nodiscard]] Cgroup examine_cgroup(const std::string& path);
+// Opens its counters and its share of the processor, for good.
+void open_for_runs(Cgroup& cgroup);
 // Writes every limit that it can hold.
 [[nodiscard]] Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits);
+// Writes what says how much of the processor it gets, and nothing else.
+[[nodiscard]] Result<void> apply_share(const Cgroup& cgroup, const execution::Limits& limits);
 // Adds what it has counted.
 void add_usage(const Cgroup& cgroup, CgroupUsage& usage);
 [[nodiscard]] Duration cpu_time_of(const Cgroup& cgroup);

@@ -72,11 +72,10 @@ Result<void> JarCgroup::change(Bytes memory, double cpu) {
     const bool other_cpu = cpu != std::exchange(limits_.cpu, cpu);
     for (const Cgroup& cgroup : cgroups_) {
         const bool holds_memory = cgroup.has("memory.limit_in_bytes") || cgroup.has("memory.max");
-        const bool share = std::ranges::any_of(cgroup.controls, [](const std::string& name) {
-            return name.ends_with(".shares") || name.ends_with("weight");
-        });
-        if ((holds_memory && other_memory) || (share && other_cpu)) {
+        if (holds_memory && other_memory) {
             BJ_TRY_VOID(apply_limits(cgroup, limits_));
+        } else if (other_cpu) {
+            BJ_TRY_VOID(apply_share(cgroup, limits_));
         }
     }
     return {};
@@ -134,7 +133,9 @@ Duration JarCgroup::cpu_time() const {
 std::optional<std::uint64_t> JarCgroup::processes() const {
     for (const Cgroup& cgroup : cgroups_) {
         if (cgroup.has("pids.max")) {
-            return read_number(cgroup.path + "/pids.current");
+            return cgroup.opened.contains("pids.current")
+                       ? cgroup.read("pids.current")
+                       : read_number(cgroup.path + "/pids.current");
         }
     }
     return std::nullopt;
@@ -182,6 +183,7 @@ Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& l
         BJ_TRY(Fd directory, make_cgroup(path));
         made.cgroups_.push_back({.path = path, .controls = tree.controls});
         BJ_TRY_VOID(apply_limits(made.cgroups_.back(), limits));
+        open_for_runs(made.cgroups_.back());
         if (is_unified(tree)) {
             BJ_TRY_VOID(nursery_user_ ? give_processes(path, *nursery_user_) : Result<void>{});
             made.unified_ = std::move(directory);
