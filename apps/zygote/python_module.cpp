@@ -1,5 +1,6 @@
-// Makes a zygote of a Python interpreter: `serve(ready)` returns in every guest, and never in the
-// interpreter that called it.
+// Makes a zygote of a Python interpreter: `serve()` returns in every guest, and never in the
+// interpreter that called it. `gather()` comes before the first import: from then on objects are
+// placed where their memory can be had in large pages.
 
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
@@ -8,10 +9,17 @@
 
 #include "base/fd.h"
 #include "jar/zygote.h"
+#include "large_pages.h"
 
 namespace {
 
 namespace jar = belljar::jar;
+namespace zygote = belljar::zygote;
+
+PyObject* gather(PyObject*, PyObject*) {
+    zygote::gather_arenas();
+    Py_RETURN_NONE;
+}
 
 // The child is the warden's. It comes back once it is a guest like any other.
 bool fork_one(const jar::GuestOrder& order, jar::OrderAnswer& answer) {
@@ -34,6 +42,7 @@ PyObject* serve(PyObject*, PyObject*) {
     if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
         ::_exit(1);
     }
+    zygote::use_large_pages();
     jar::OrderAnswer answer{};
     while (jar::send_answer(warden, answer)) {
         belljar::Result<jar::GuestOrder> order = jar::receive_order(warden);
@@ -50,7 +59,9 @@ PyObject* serve(PyObject*, PyObject*) {
     ::_exit(0);  // the warden is gone
 }
 
-PyMethodDef functions[] = {{"serve", serve, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"gather", gather, METH_NOARGS, nullptr},
+                           {"serve", serve, METH_NOARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                           .m_name = "belljar_zygote",

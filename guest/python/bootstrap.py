@@ -519,11 +519,12 @@ def be_zygote(modules):
     global WORKSPACE, MAIN, LAST_PRELOADED, READS, atexit, gc, select, threading
     import atexit
     import gc
-    import importlib.machinery
-    import importlib.util
+    import importlib
     import threading
     from select import select
 
+    library = load_library()
+    library.gather()
     READS = modules[:1] == ["--reads"]
     for name in modules[READS:]:
         try:
@@ -532,13 +533,6 @@ def be_zygote(modules):
             pass  # not part of every installation
     if "matplotlib.pyplot" in MODULES:
         attempt(draw_something)
-    path = "/workspace/belljar_zygote.so"
-    with open(path, "wb") as file:
-        file.write(os.pread(LIBRARY_FD, os.fstat(LIBRARY_FD).st_size, 0))
-    loader = importlib.machinery.ExtensionFileLoader("belljar_zygote", path)
-    spec = importlib.util.spec_from_loader("belljar_zygote", loader)
-    library = importlib.util.module_from_spec(spec)
-    os.remove(path)
     LAST_PRELOADED = next(reversed(sys.modules))
     load_reader()
     put_off_logging()
@@ -549,6 +543,20 @@ def be_zygote(modules):
     library.serve()
     WORKSPACE = os.getcwd()
     MAIN = WORKSPACE + "/main.py"
+
+
+def load_library():
+    import importlib.machinery
+    import importlib.util
+
+    path = "/workspace/belljar_zygote.so"
+    with open(path, "wb") as file:
+        file.write(os.pread(LIBRARY_FD, os.fstat(LIBRARY_FD).st_size, 0))
+    loader = importlib.machinery.ExtensionFileLoader("belljar_zygote", path)
+    spec = importlib.util.spec_from_loader("belljar_zygote", loader)
+    library = importlib.util.module_from_spec(spec)
+    os.remove(path)
+    return library
 
 
 def is_idle():

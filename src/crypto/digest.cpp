@@ -1,6 +1,5 @@
 #include "crypto/digest.h"
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -23,11 +22,21 @@ const unsigned char* bytes_of(std::string_view data) {
 std::string to_string(const Bytes32& digest) { return {digest.begin(), digest.end()}; }
 
 std::string to_hex(std::string_view digest) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
+    text.reserve(digest.size() * 2);
     for (const char byte : digest) {
-        fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
+        text += kDigits[static_cast<unsigned char>(byte) >> 4U];
+        text += kDigits[static_cast<unsigned char>(byte) & 15U];
     }
     return text;
+}
+
+// Looked for once: to find out who computes it takes longer than a short text does.
+const EVP_MD* sha256_method() {
+    static const EVP_MD* const kMethod = ::EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    BJ_ASSERT(kMethod != nullptr);
+    return kMethod;
 }
 
 }  // namespace
@@ -36,7 +45,7 @@ std::string sha256(std::string_view data) {
     Bytes32 digest{};
     unsigned length = 0;
     const int done =
-        ::EVP_Digest(data.data(), data.size(), digest.data(), &length, ::EVP_sha256(), nullptr);
+        ::EVP_Digest(data.data(), data.size(), digest.data(), &length, sha256_method(), nullptr);
     BJ_ASSERT(done == 1 && length == digest.size());
     return to_string(digest);
 }
@@ -46,7 +55,7 @@ std::string sha256_hex(std::string_view data) { return to_hex(sha256(data)); }
 std::string hmac_sha256(std::string_view key, std::string_view data) {
     Bytes32 digest{};
     unsigned length = 0;
-    const unsigned char* done = ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
+    const unsigned char* done = ::HMAC(sha256_method(), key.data(), static_cast<int>(key.size()),
                                        bytes_of(data), data.size(), digest.data(), &length);
     BJ_ASSERT(done != nullptr && length == digest.size());
     return to_string(digest);
@@ -54,7 +63,7 @@ std::string hmac_sha256(std::string_view key, std::string_view data) {
 
 Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {
     BJ_ASSERT(context_ != nullptr);
-    BJ_ASSERT(::EVP_DigestInit_ex(digest_context(context_), ::EVP_sha256(), nullptr) == 1);
+    BJ_ASSERT(::EVP_DigestInit_ex(digest_context(context_), sha256_method(), nullptr) == 1);
 }
 
 Sha256::Sha256(Sha256&& other) noexcept : context_(std::exchange(other.context_, nullptr)) {}

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
@@ -164,7 +165,7 @@ Task<Result<RunResult>> Engine::execute(RunRequest request, CancellationPtr canc
 
 Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr cancellation,
                                              LiveStreams live) {
-    const std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
+    std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
     const execution::RunAccount account = account_of(request);
     const std::string trace = request.trace.value_or("");
@@ -175,11 +176,22 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     }
     Result<RunResult> ended =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
-    const Result<RunResult> result = oversee(account, std::move(ended));
-    observation->finish(result);
-    if (record) {
-        record->finish(result);
-    }
+    Result<RunResult> result = oversee(account, std::move(ended));
+    // Behind the answer, which needs none of it, and ahead of whatever is asked next.
+    asio::post(executor_, [this, account, trace, observation = std::move(observation),
+                           record = std::move(record),
+                           ended = std::make_shared<const Result<RunResult>>(result)] {
+        observation->finish(*ended);
+        if (record) {
+            record->finish(ended);
+        }
+        note_end(account, trace, *ended);
+    });
+    co_return result;
+}
+
+void Engine::note_end(const execution::RunAccount& account, const std::string& trace,
+                      const Result<RunResult>& result) {
     if (result) {
         counters_.count(*result, account.protocol);
         log_.info("run", {{"execution_id", result->execution_id},
@@ -196,7 +208,6 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                   {"code", name_of(result.error().code)},
                                   {"reason", result.error().describe()}});
     }
-    co_return result;
 }
 
 execution::RunAccount Engine::account_of(const RunRequest& request) const {

@@ -96,7 +96,8 @@ void KeptRuns::Observation::start(const RunStart& begun) {
     runs_.state_.count({.principal = view_.principal, .runs = 1});
 }
 
-void KeptRuns::Observation::finish(const Result<RunResult>& result) {
+void KeptRuns::Observation::finish(const std::shared_ptr<const Result<RunResult>>& ended) {
+    const Result<RunResult>& result = *ended;
     if (view_.execution_id.empty()) {
         return;  // refused: there was no run
     }
@@ -109,7 +110,7 @@ void KeptRuns::Observation::finish(const Result<RunResult>& result) {
         return;
     }
     describe(*result, view_);
-    runs_.write(view_, std::make_shared<const RunResult>(*result));
+    runs_.write(view_, std::shared_ptr<const RunResult>(ended, &*result));
     runs_.state_.count({.principal = view_.principal, .cpu = result->usage.cpu});
 }
 

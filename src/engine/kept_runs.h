@@ -39,7 +39,7 @@ class KeptRuns final : public Runs {
 
         // The same watch, which records the start, too.
         [[nodiscard]] RunWatch join(RunWatch watch);
-        void finish(const Result<execution::RunResult>& result);
+        void finish(const std::shared_ptr<const Result<execution::RunResult>>& ended);
 
        private:
         void start(const RunStart& begun);

@@ -65,7 +65,7 @@ class KeptRunsTest : public ::testing::Test {
         }
         result.stdout_stream = {.text = "hello", .bytes = 5};
         result.usage.cpu = std::chrono::milliseconds(250);
-        record->finish(result);
+        record->finish(std::make_shared<const Result<RunResult>>(result));
         co_return result;
     }
 

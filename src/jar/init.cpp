@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/turns.h"
 #include "jar/courier.h"
 #include "jar/denial_watch.h"
 #include "jar/guest.h"
@@ -306,6 +307,8 @@ void become_init(Spec spec, const Fd& warden_socket) {
         denials = steps.value(Step::InstallFilter, DenialWatch::create,
                               std::move(listener->fds.front()), reach);
     }
+    // A guest that ends wakes us while it is still busy with that, and somebody waits for our word.
+    ask_for_short_turns();
     holdings.warden = std::move(warden);
     holdings.signals = std::move(signals);
     Init init(mode, everybody, std::move(holdings));
