@@ -235,7 +235,8 @@ function prepare(request) {
     typedFiles.place(Object.keys(request.files ?? {}));
     Object.assign(process.env, request.env);
     hooks.allowed = isArray(request.allowed_imports) ? new Set(request.allowed_imports) : null;
-    hooks.profile = isArray(request.profile_imports) ? request.profile_imports : null;
+    const { profile_imports: modules } = request;
+    hooks.profile = typeof modules === 'string' ? modules.split(' ').filter((one) => one) : null;
     hooks.refused = [];
     controlFiles();
 }

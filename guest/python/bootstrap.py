@@ -585,7 +585,7 @@ def rehearse(tools):
     os.close(reading)
     if READS:
         to_json(read_program(request, {"stops": [], "builtins": []}))
-        request["profile_imports"] = ["math"]
+        request["profile_imports"] = "math"
     path, arguments, names = sys.path[:], sys.argv, new_main()
     report, _ = prepare_and_run(request, tools, names)
     pack(report)

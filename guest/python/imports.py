@@ -13,9 +13,9 @@ C_NEEDS = frozenset(["collections.abc", "copyreg", "numbers", "time", "warnings"
 
 
 def control_imports(listed, profile):
-    """`listed`: top-level modules that the caller names. `profile`: those of its profile, with what
-    is inside of them; besides these there are its own files and approved tools. None: no control
-    of that kind. Both must agree."""
+    """`listed`: top-level modules that the caller names. `profile`: those of its profile, as one
+    text, with what is inside of them; besides these there are its own files and approved tools.
+    None: no control of that kind. Both must agree."""
     global CONTROLLED
     if CONTROLLED:
         restore_imports()
@@ -24,11 +24,11 @@ def control_imports(listed, profile):
         return
     original = builtins.__import__
     listed = None if listed is None else frozenset(listed)
-    profile = None if profile is None else frozenset(profile)
 
     def check(name, fromlist, asking):
         if asks_for_program(asking, profile is not None) and isinstance(name, str):
-            refused = find_refused(name, fromlist, listed, profile)
+            modules = None if profile is None else frozenset(profile.split())
+            refused = find_refused(name, fromlist, listed, modules)
             if refused is not None:
                 note_refusal(refused)
                 raise ImportError(f"Import of '{refused}' is not allowed in sandbox", name=refused)

@@ -118,6 +118,9 @@ def any_of(patterns):
 
 
 SUSPICIOUS_TEXT = any_of([pattern for _, pattern in SECRETS + TEXTS])
+# Nothing of the kind is without one of these, and most texts are.
+SUSPICION = re.compile(
+    r"[/._:+-]|AKIA|ASIA|AIza|(?i:mkfifo|xmrig|minerd|cryptonight|coinhive)")
 SECRET_NAMES = re.compile(
     r"(passw(or)?d|secret|api_?key|access_?key|auth_?token|private_?key|credential)",
     re.IGNORECASE)
@@ -163,17 +166,14 @@ CHILDREN = {kind: children_of(kind) for kind in vars(ast).values()
             if isinstance(kind, type) and issubclass(kind, ast.AST)}
 
 
-def nodes_of(tree):
-    """As ast.walk(), level by level."""
-    nodes = [tree]
-    for node in nodes:
-        for name in CHILDREN[type(node)]:
-            part = getattr(node, name, None)
-            if type(part) is list:
-                nodes += [one for one in part if type(one) in CHILDREN]
-            elif type(part) in CHILDREN:
-                nodes.append(part)
-    return nodes
+def children_in(node, names, nodes):
+    """Puts those in fields of these names behind the nodes."""
+    for name in names:
+        part = getattr(node, name, None)
+        if type(part) is list:
+            nodes += [one for one in part if type(one) in CHILDREN]
+        elif type(part) in CHILDREN:
+            nodes.append(part)
 
 
 class Scan:
@@ -190,26 +190,26 @@ class Scan:
         self.docstrings = set()
         self.modules = set()
         self.builtins = []  # calls of them; which of them matter is the profile's to say
+        self.looked_at = []  # (how, node)
+        self.texts = []  # nodes that are texts, or may be put together to one
 
     def run(self):
-        nodes = nodes_of(self.tree)
-        self.learn_all(nodes)
+        self.walk()
         for name, value in self.values.items():
             target = self.dotted(value) if value is not None else None
             if target is not None and name not in self.names and target != name:
                 self.names[name] = target
         self.modules = set(self.names.values())
-        self.look_at_all(nodes)
+        self.look_at_all()
         spawns = any(found[0] in ("process.spawn", "code.eval", "code.obfuscated")
                      for found in self.found)
-        for node in nodes:
-            kind = type(node)
-            if kind is ast.Constant:
+        for node in self.texts:
+            if type(node) is ast.Constant:
                 self.look_at_text(node, spawns)
-            elif kind in FOLDED:
+            else:
                 self.look_at_folded(node, spawns)
         self.look_at_source()
-        self.look_at_names(nodes)
+        self.look_at_names()
         return [*self.found, *self.called_builtins()]
 
     def add(self, rule, node, subject=""):
@@ -226,12 +226,21 @@ class Scan:
             first.setdefault(name, line)
         return [("code.builtin", line, name) for name, line in first.items()]
 
-    # --- what names stand for
-
-    def learn_all(self, nodes):
+    def walk(self):
+        """As ast.walk(), level by level. Gives all nodes, and learns what names stand for."""
+        nodes = [self.tree]
         for node in nodes:
-            if learn := LEARNED.get(type(node)):
+            names, learn, look, is_text = KINDS[type(node)]
+            children_in(node, names, nodes)
+            if learn is not None:
                 learn(self, node)
+            if look is not None:
+                self.looked_at.append((look, node))
+            if is_text:
+                self.texts.append(node)
+        return nodes
+
+    # --- what names stand for
 
     def learn_import(self, node):
         for one in node.names:
@@ -385,10 +394,9 @@ class Scan:
 
     # --- what is looked for
 
-    def look_at_all(self, nodes):
-        for node in nodes:
-            if look := LOOKED_AT.get(type(node)):
-                look(self, node)
+    def look_at_all(self):
+        for look, node in self.looked_at:
+            look(self, node)
 
     def look_at_name(self, node):
         if isinstance(node.ctx, ast.Load):
@@ -517,9 +525,8 @@ class Scan:
             return
         inner = Scan(tree, "")
         inner.names.update(self.names)
-        nodes = nodes_of(tree)
-        inner.learn_all(nodes)
-        inner.look_at_all(nodes)
+        nodes = inner.walk()
+        inner.look_at_all()
         for rule, _, subject in inner.found:
             self.add(rule, node, subject)
         for part in nodes:
@@ -616,7 +623,7 @@ class Scan:
     def look_at_words(self, node, text, spawns, is_docstring):
         if len(text) < 4:
             return
-        if SUSPICIOUS_TEXT.search(text):
+        if SUSPICION.search(text) and SUSPICIOUS_TEXT.search(text):
             self.look_at_suspicious(node, text, is_docstring)
         if spawns and not is_docstring and SHELL.search(text):
             is_bomb = ":()" in text.replace(" ", "")
@@ -643,8 +650,8 @@ class Scan:
         for found in islice(pattern.finditer(self.source), RULE_LIMIT):
             self.add(rule, self.source.count("\n", 0, found.start()) + 1)
 
-    def look_at_names(self, nodes):
-        names = {node.id for node in nodes if type(node) is ast.Name}
+    def look_at_names(self):
+        names = {node.id for _, node in self.looked_at if type(node) is ast.Name}
         confusing = [name for name in names
                      if CONFUSING_NAME.match(name) and not set(name) <= {"_"}]
         if len(confusing) >= 5:
@@ -660,7 +667,9 @@ LOOKED_AT = {ast.Call: Scan.look_at_call, ast.Attribute: Scan.look_at_attribute,
              ast.While: Scan.look_at_loop, ast.BinOp: Scan.look_at_size,
              ast.Assign: Scan.look_at_assignment, ast.AnnAssign: Scan.look_at_assignment,
              ast.keyword: Scan.look_at_assignment, ast.Dict: Scan.look_at_assignment}
-FOLDED = (ast.BinOp, ast.Call, ast.JoinedStr)
+TEXTUAL = {ast.Constant, ast.BinOp, ast.Call, ast.JoinedStr}
+KINDS = {kind: (names, LEARNED.get(kind), LOOKED_AT.get(kind), kind in TEXTUAL)
+         for kind, names in CHILDREN.items()}
 
 
 def is_reversal(node):

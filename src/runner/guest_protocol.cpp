@@ -1,5 +1,7 @@
 #include "runner/guest_protocol.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -221,8 +223,8 @@ std::string encode_guest_request(const execution::RunRequest& request, std::stri
     }
     json::value of_profile(nullptr);
     if (request.profile_imports) {
-        const std::vector<std::string>& modules = request.profile_imports->modules;
-        of_profile = json::array(modules.begin(), modules.end());
+        // One text: most programs never ask for any of them.
+        of_profile = fmt::format("{}", fmt::join(request.profile_imports->modules, " "));
     }
     json::value reading(nullptr);
     if (request.reading) {
