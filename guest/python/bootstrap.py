@@ -70,8 +70,10 @@ def read_line(descriptor):
     """Up to the first line break, or to the end. What came behind it is UNREAD."""
     global UNREAD
     parts = []
-    while part := read_from(descriptor, 1 << 16):
+    size = 1 << 12  # of most requests, so that no memory is taken that is not the guest's own yet
+    while part := read_from(descriptor, size):
         parts.append(part)
+        size = 1 << 16
         if b"\n" in part:
             break
     line, _, UNREAD = b"".join(parts).partition(b"\n")
@@ -103,8 +105,12 @@ def read_first(request):
     if READER is None:
         load_reader()
     reading = read_program(request, order)
-    send_all(to_json({"mark": request.get("mark"), **reading}).encode() + b"\n")
+    send_all(tell_reading(request, reading))
     return reading["runs"]
+
+
+def tell_reading(request, reading):
+    return to_json({"mark": request.get("mark"), **reading}).encode() + b"\n"
 
 
 def read_program(request, order):
@@ -577,15 +583,17 @@ def make_own(tools):
 def rehearse(tools):
     """What main() does with a program, with one that does nothing."""
     reading, writing = os.pipe()
-    nothing = {"code": "print('text'[:0], end='')\n0", "files": {}, "args": [], "env": {},
-               "allowed_imports": None}
+    nothing = {"code": "print('text'[:0], end='')\n0", "args": [], "env": {}, "files": {},
+               "allowed_imports": None, "mark": "-" * 36}
+    if READS:
+        nothing["profile_imports"] = "math " * 80
+        nothing["reading"] = {"stops": [], "builtins": ["breakpoint", "eval", "exec"]}
     os.write(writing, to_json(nothing).encode())
     os.close(writing)
     request = from_json(read_line(reading).decode())
     os.close(reading)
     if READS:
-        to_json(read_program(request, {"stops": [], "builtins": []}))
-        request["profile_imports"] = "math"
+        tell_reading(request, read_program(request, request["reading"]))
     path, arguments, names = sys.path[:], sys.argv, new_main()
     report, _ = prepare_and_run(request, tools, names)
     pack(report)
