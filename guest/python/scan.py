@@ -16,6 +16,7 @@ from itertools import islice
 FOLDED_LIMIT = 20_000  # characters of a text that is put together
 RULE_LIMIT = 20  # findings of one rule: many of one kind hide none of another
 DEPTH_LIMIT = 60  # of names that stand for others
+MANY_NAMES = 5  # that nobody can tell from each other
 
 EVALUATED = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile"}
 IMPORTERS = {"__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"}
@@ -166,16 +167,6 @@ CHILDREN = {kind: children_of(kind) for kind in vars(ast).values()
             if isinstance(kind, type) and issubclass(kind, ast.AST)}
 
 
-def children_in(node, names, nodes):
-    """Puts those in fields of these names behind the nodes."""
-    for name in names:
-        part = getattr(node, name, None)
-        if type(part) is list:
-            nodes += [one for one in part if type(one) in CHILDREN]
-        elif type(part) in CHILDREN:
-            nodes.append(part)
-
-
 class Scan:
     """Of one program."""
 
@@ -231,7 +222,12 @@ class Scan:
         nodes = [self.tree]
         for node in nodes:
             names, learn, look, is_text = KINDS[type(node)]
-            children_in(node, names, nodes)
+            for name in names:
+                part = getattr(node, name, None)
+                if type(part) is list:
+                    nodes += [one for one in part if type(one) in KINDS]
+                elif type(part) in KINDS:
+                    nodes.append(part)
             if learn is not None:
                 learn(self, node)
             if look is not None:
@@ -651,10 +647,12 @@ class Scan:
             self.add(rule, self.source.count("\n", 0, found.start()) + 1)
 
     def look_at_names(self):
+        if len(self.looked_at) < MANY_NAMES:
+            return
         names = {node.id for _, node in self.looked_at if type(node) is ast.Name}
         confusing = [name for name in names
                      if CONFUSING_NAME.match(name) and not set(name) <= {"_"}]
-        if len(confusing) >= 5:
+        if len(confusing) >= MANY_NAMES:
             self.add("code.obfuscated", 0)
 
 
@@ -772,6 +770,8 @@ def find_in_modules(sources):
 
 def described(findings):
     """Each once, and of each rule no more than can be said; builtins are few by themselves."""
+    if not findings:
+        return []
     counts = {}
     told = []
     for rule, line, subject in dict.fromkeys(findings):

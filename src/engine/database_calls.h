@@ -66,6 +66,8 @@ class DatabaseCalls {
         co_return std::move(*call->made);
     }
 
+    [[nodiscard]] const asio::any_io_executor& executor() const { return executor_; }
+
    private:
     static constexpr Duration kPatience = std::chrono::seconds(30);
 

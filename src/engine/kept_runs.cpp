@@ -1,5 +1,7 @@
 #include "engine/kept_runs.h"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -207,6 +209,7 @@ Task<void> KeptRuns::run_in_background(RunRequest request, CancellationPtr cance
     const std::string principal = request.principal;
     const std::string execution_id = request.execution_id;
     const Result<RunResult> result = co_await execute_(std::move(request), std::move(cancellation));
+    co_await asio::post(calls_.executor(), asio::use_awaitable);  // its end is noted first
     end_background(principal, execution_id,
                    result ? "" : execution::client_message(result.error()));
 }

@@ -96,6 +96,51 @@ RunRecord run_of(const std::string& principal, const std::string& id) {
                      .grade = "strong"}};
 }
 
+TEST_F(StateDatabaseTest, WhatNobodyWaitsForRestsUntilSomebodyDoes) {
+    ASSERT_TRUE(start({.rest = std::chrono::hours(1)}));
+    std::vector<int> order;  // the promise below comes after it
+    for (const int number : {1, 2}) {
+        EXPECT_TRUE(database_->submit({.work = [&order, number](SqliteDatabase&) -> Result<void> {
+            order.push_back(number);
+            return {};
+        }}));
+    }
+    EXPECT_TRUE(perform([&order](SqliteDatabase&) -> Result<void> {
+        order.push_back(3);
+        return {};
+    }));
+    EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(StateDatabaseTest, WhatRestsIsWrittenAtTheEnd) {
+    ASSERT_TRUE(start({.rest = std::chrono::hours(1)}));
+    bool done = false;
+    EXPECT_TRUE(database_->submit({.work = [&done](SqliteDatabase&) -> Result<void> {
+        done = true;
+        return {};
+    }}));
+    database_->stop();
+    EXPECT_TRUE(done);
+}
+
+TEST_F(StateDatabaseTest, ALongQueueDoesNotRest) {
+    ASSERT_TRUE(start({.rest = std::chrono::hours(1)}));
+    constexpr int kMany = 300;
+    std::promise<void> all;
+    int count = 0;
+    for (int number = 0; number < kMany; ++number) {
+        EXPECT_TRUE(database_->submit({.work = [&](SqliteDatabase&) -> Result<void> {
+            if (++count == 256) {
+                all.set_value();
+            }
+            return {};
+        }}));
+    }
+    all.get_future().get();
+    database_->stop();
+    EXPECT_EQ(count, kMany);
+}
+
 TEST_F(StateDatabaseTest, RemembersRunsBeyondItsEnd) {
     ASSERT_TRUE(start());
     RunRecord run = run_of("ann", "one");
