@@ -8,7 +8,6 @@ from candidates_server import Asked, Execute, start_server
 WARM_UP = 3
 REQUESTS = 150
 PAUSE_SECONDS = 0.1
-REST_SECONDS = 0.3
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
              {"BELLJAR_POLICY_PROFILE": "basic", "BELLJAR_AUDIT_ENABLED": "true"}),
@@ -31,7 +30,7 @@ def measure(place, turns, often, progress):
                 words = f"{label}, {'one per 100 ms' if how else 'without a pause'}"
                 candidates.append(Asked({key + suffix: words}, Execute(server.address)))
                 stack.callback(candidates[-1].close)
-        taken = latency.Turns(tight, often, REST_SECONDS)
+        taken = latency.Turns(tight, often)
         taken.warm_up(WARM_UP)
         taken.take(turns, progress)
         paced = latency.paced(waiting, REQUESTS, PAUSE_SECONDS, progress)

@@ -5,12 +5,24 @@ import random
 import time
 
 from candidates_commands import OFTEN
+from load import busy_seconds
 from stats import Tally
 
-# What ended before still cleans up: namespaces and cgroups go after the answer has been given.
-PAUSE_SECONDS = 0.03
+LOOK_SECONDS, LONGEST_REST_SECONDS = 0.06, 2.0
+IDLE_SECONDS = 0.01  # of the processors' time during a look
 # A candidate that fails as often as this and never succeeds does not work here.
 HOPELESS = 3
+
+
+def rest():
+    """Until the machine does nothing else: what ended before still cleans up after its answer, and
+    servers make their next jars."""
+    give_up = time.monotonic() + LONGEST_REST_SECONDS
+    while time.monotonic() < give_up:
+        before = busy_seconds()
+        time.sleep(LOOK_SECONDS)
+        if busy_seconds() - before <= IDLE_SECONDS:
+            return
 
 
 class Row:
@@ -41,10 +53,9 @@ class Row:
 class Turns:
     """Measures candidates one after the other, again and again."""
 
-    def __init__(self, candidates, often, pause=PAUSE_SECONDS):
+    def __init__(self, candidates, often):
         self.rows = [Row(candidate) for candidate in candidates]
         self.often = often
-        self.pause = pause
         self.tokens = map(str, itertools.count(1))
 
     def warm_up(self, runs):
@@ -61,7 +72,7 @@ class Turns:
                     self.turn_of(row)
 
     def turn_of(self, row):
-        time.sleep(self.pause)
+        rest()
         row.run(next(self.tokens), kept=False)
         for _ in range(self.often if row.candidate.frequency == OFTEN else 1):
             row.run(next(self.tokens), kept=True)
