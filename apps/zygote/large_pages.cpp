@@ -19,8 +19,8 @@ struct ArenaAllocator {
     void (*give_back)(void* context, void* arena, std::size_t size);
 };
 // NOLINTBEGIN(readability-identifier-naming): the interpreter's names
-__attribute__((weak, visibility("default"))) void PyObject_GetArenaAllocator(ArenaAllocator* allocator);
-__attribute__((weak, visibility("default"))) void PyObject_SetArenaAllocator(ArenaAllocator* allocator);
+[[gnu::weak, gnu::visibility("default")]] void PyObject_GetArenaAllocator(ArenaAllocator* place);
+[[gnu::weak, gnu::visibility("default")]] void PyObject_SetArenaAllocator(ArenaAllocator* chosen);
 // NOLINTEND(readability-identifier-naming)
 }
 
@@ -114,8 +114,7 @@ void gather_arenas() {
     }
     Gathering& gathering = the_gathering();
     PyObject_GetArenaAllocator(&gathering.original);
-    ArenaAllocator own{
-        .context = &gathering, .take = take_arena, .give_back = give_arena_back};
+    ArenaAllocator own{.context = &gathering, .take = take_arena, .give_back = give_arena_back};
     PyObject_SetArenaAllocator(&own);
 }
 

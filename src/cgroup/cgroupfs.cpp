@@ -232,9 +232,8 @@ Result<void> apply_share(const Cgroup& cgroup, const execution::Limits& limits) 
 
 // Version 2 counts the time even where version 1 has the controller.
 Duration cpu_time_of(const Cgroup& cgroup) {
-    return std::max<Duration>(
-        std::chrono::nanoseconds(cgroup.read("cpuacct.usage")),
-        std::chrono::microseconds(cgroup.read("cpu.stat", "usage_usec")));
+    return std::max<Duration>(std::chrono::nanoseconds(cgroup.read("cpuacct.usage")),
+                              std::chrono::microseconds(cgroup.read("cpu.stat", "usage_usec")));
 }
 
 void add_usage(const Cgroup& cgroup, CgroupUsage& usage) {

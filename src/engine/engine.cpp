@@ -91,6 +91,34 @@ void await_reading(WardenLink& warden, LaunchedJar& jar, std::shared_ptr<FirstRe
     });
 }
 
+void count_end(RunCounters& counters, const execution::RunAccount& account,
+               const Result<RunResult>& result) {
+    if (result) {
+        counters.count(*result, account.protocol);
+    } else {
+        counters.count_refusal(result.error().code, account.protocol);
+    }
+}
+
+void log_end(const Log& log, const execution::RunAccount& account,
+             const Result<RunResult>& result) {
+    const std::string trace = account.trace.value_or("");
+    if (result) {
+        log.info("run", {{"execution_id", result->execution_id},
+                         {"principal", account.principal},
+                         {"trace_id", trace},
+                         {"language", result->language},
+                         {"status", execution::name_of(result->status)},
+                         {"wall_seconds", to_seconds(result->usage.wall)},
+                         {"cpu_seconds", to_seconds(result->usage.cpu)}});
+    } else {
+        log.info("run refused", {{"principal", account.principal},
+                                 {"trace_id", trace},
+                                 {"code", name_of(result.error().code)},
+                                 {"reason", result.error().describe()}});
+    }
+}
+
 }  // namespace
 
 Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner::Runners runners,
@@ -168,7 +196,6 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
     std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
     const execution::RunAccount account = account_of(request);
-    const std::string trace = request.trace.value_or("");
     std::shared_ptr<KeptRuns::Observation> record;
     if (runs_) {
         record = runs_->observe(request, account.code_sha256, cancellation);
@@ -178,36 +205,17 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
         co_await run(std::move(request), std::move(cancellation), std::move(live));
     Result<RunResult> result = oversee(account, std::move(ended));
     // Behind the answer, which needs none of it, and ahead of whatever is asked next.
-    asio::post(executor_, [this, account, trace, observation = std::move(observation),
-                           record = std::move(record),
-                           ended = std::make_shared<const Result<RunResult>>(result)] {
-        observation->finish(*ended);
-        if (record) {
-            record->finish(ended);
-        }
-        note_end(account, trace, *ended);
-    });
+    asio::post(executor_,
+               [this, account, observation = std::move(observation), record = std::move(record),
+                ended = std::make_shared<const Result<RunResult>>(result)] {
+                   observation->finish(*ended);
+                   if (record) {
+                       record->finish(ended);
+                   }
+                   count_end(counters_, account, *ended);
+                   log_end(log_, account, *ended);
+               });
     co_return result;
-}
-
-void Engine::note_end(const execution::RunAccount& account, const std::string& trace,
-                      const Result<RunResult>& result) {
-    if (result) {
-        counters_.count(*result, account.protocol);
-        log_.info("run", {{"execution_id", result->execution_id},
-                          {"principal", account.principal},
-                          {"trace_id", trace},
-                          {"language", result->language},
-                          {"status", execution::name_of(result->status)},
-                          {"wall_seconds", to_seconds(result->usage.wall)},
-                          {"cpu_seconds", to_seconds(result->usage.cpu)}});
-    } else {
-        counters_.count_refusal(result.error().code, account.protocol);
-        log_.info("run refused", {{"principal", account.principal},
-                                  {"trace_id", trace},
-                                  {"code", name_of(result.error().code)},
-                                  {"reason", result.error().describe()}});
-    }
 }
 
 execution::RunAccount Engine::account_of(const RunRequest& request) const {

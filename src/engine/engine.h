@@ -166,8 +166,6 @@ class Engine final : public Executor {
     // Tells every overseer of a call that a guest's jar has just refused.
     void watch_denials(isolation::JarId jar, const execution::RunPlan& plan);
     // The overseers' word on it: the answer, or the error that takes its place.
-    void note_end(const execution::RunAccount& account, const std::string& trace,
-                  const Result<execution::RunResult>& result);
     [[nodiscard]] Result<execution::RunResult> oversee(const execution::RunAccount& account,
                                                        Result<execution::RunResult> result) const;
     // What the request comes to before it waits for a place.

@@ -139,8 +139,7 @@ Task<bool> GuestIo::outlast(Duration time) {
 }
 
 bool GuestIo::watch_all() {
-    const std::array<PipeEnd*, 5> pipes{&stdin_, &request_pipe_, &stdout_, &stderr_,
-                                        &report_pipe_};
+    const std::array<PipeEnd*, 5> pipes{&stdin_, &request_pipe_, &stdout_, &stderr_, &report_pipe_};
     return std::ranges::all_of(pipes, [](PipeEnd* pipe) { return pipe->watch().has_value(); });
 }
 
