@@ -13,8 +13,8 @@
 namespace belljar::engine {
 
 // Our end of a pipe, which never blocks. It is watched only from when somebody wants to wait for
-// it: each byte in a pipe that is watched wakes the I/O thread, which then has to be where the
-// guest is.
+// it: what is written to a pipe that is watched wakes the I/O thread, often on the very processor
+// that the guest runs on.
 class PipeEnd {
    public:
     explicit PipeEnd(const asio::any_io_executor& executor) : watched_(executor) {}
