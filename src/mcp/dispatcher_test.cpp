@@ -27,7 +27,7 @@ class DispatcherTest : public testing::Test {
     Log log{"test", LogLevel::Error};
     Changes changes;
     Tasks tasks{io.get_executor(), log, changes};
-    ToolProvider tools{executor};
+    ToolProvider tools{executor, {}, Duration{}};
     Dispatcher dispatcher{Identity{.version = "1.2.3"}, {&tools}, changes, tasks};
 };
 

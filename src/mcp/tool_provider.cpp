@@ -19,6 +19,11 @@ std::vector<ToolDefinition> ToolProvider::tools() const {
 }
 
 std::uint64_t ToolProvider::tools_version() const {
+    const TimePoint now = Clock::now();
+    if (now < good_until_) {
+        return version_;
+    }
+    good_until_ = now + look_again_;
     engine::SandboxInfo info = executor_.info();
     if (info != listed_) {
         listed_ = std::move(info);
