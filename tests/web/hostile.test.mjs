@@ -190,10 +190,11 @@ test("names of files and conversations are names", async () => {
   assert.ok(download.url().startsWith(`${server.origin}/files/`));
   assert.equal(await download.failure(), null);
   await assertUnmarked(page);
-  await page.goto(`${server.origin}/#/operate/conversations`);
-  await page.locator("td .name", { hasText: "<img src=x" }).waitFor();
-  await assertUnmarked(page);
   await page.finish();
+  const list = await openPage(opened.browser, server, { path: "/#/operate/conversations" });
+  await list.locator("td .name", { hasText: "<img src=x" }).waitFor();
+  await assertUnmarked(list);
+  await list.finish();
 });
 
 test("addresses are only addresses", async () => {

@@ -163,6 +163,7 @@ test("files are listed, looked at, downloaded, uploaded and deleted", async () =
     "python",
   );
   await page.getByRole("button", { name: "table.csv" }).click();
+  await page.locator(".preview td").first().waitFor();
   assert.deepEqual(await page.locator(".preview td").allInnerTexts(), ["2", "4", "3", "9"]);
   const row = page.locator(".file-row", { hasText: "notes.txt" });
   const [download] = await Promise.all([
