@@ -27,7 +27,6 @@ struct ArenaAllocator {
 namespace belljar::zygote {
 namespace {
 
-constexpr std::size_t kLargePage = std::size_t{2} << 20U;
 constexpr std::size_t kPiece = 4 * kLargePage;
 constexpr std::size_t kMostPieces = 64;
 
@@ -45,31 +44,14 @@ struct Gathering {
     std::vector<Piece> pieces{};
 };
 
-Piece make_piece() {
-    void* const mapped = ::mmap(nullptr, kPiece + kLargePage, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) {
-        return {};
-    }
-    const auto start = reinterpret_cast<std::uintptr_t>(mapped);
-    const std::uintptr_t begin = (start + kLargePage - 1) / kLargePage * kLargePage;
-    const auto unmap = [](std::uintptr_t from, std::size_t size) {
-        if (size > 0) {
-            ::munmap(reinterpret_cast<void*>(from), size);
-        }
-    };
-    unmap(start, begin - start);
-    unmap(begin + kPiece, start + kLargePage - begin);
-    return {.begin = begin, .next = begin};
-}
-
 void* take_arena(void* context, std::size_t size) {
     auto& gathering = *static_cast<Gathering*>(context);
     std::vector<Piece>& pieces = gathering.pieces;
     if (size <= kPiece && (pieces.empty() || pieces.back().left() < size) &&
         pieces.size() < kMostPieces) {
-        if (const Piece piece = make_piece(); piece.begin != 0) {
-            pieces.push_back(piece);
+        if (void* const piece = reserve_large_pages(kPiece); piece != nullptr) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+            pieces.push_back({.begin = begin, .next = begin});
         }
     }
     if (pieces.empty() || pieces.back().left() < size) {
@@ -83,10 +65,6 @@ void* take_arena(void* context, std::size_t size) {
 void give_arena_back(void* context, void* arena, std::size_t size) {
     const ArenaAllocator& original = static_cast<Gathering*>(context)->original;
     original.give_back(original.context, arena, size);
-}
-
-bool collapse(std::uintptr_t begin, std::size_t size) {
-    return ::madvise(reinterpret_cast<void*>(begin), size, MADV_COLLAPSE) == 0;
 }
 
 // The heap of malloc(), from its end down to its beginning, which is in no page that is whole.
@@ -107,6 +85,28 @@ Gathering& the_gathering() {
 }
 
 }  // namespace
+
+void* reserve_large_pages(std::size_t size) {
+    void* const mapped = ::mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return nullptr;
+    }
+    const auto start = reinterpret_cast<std::uintptr_t>(mapped);
+    const std::uintptr_t begin = (start + kLargePage - 1) / kLargePage * kLargePage;
+    const auto unmap = [](std::uintptr_t from, std::size_t length) {
+        if (length > 0) {
+            ::munmap(reinterpret_cast<void*>(from), length);
+        }
+    };
+    unmap(start, begin - start);
+    unmap(begin + size, start + kLargePage - begin);
+    return reinterpret_cast<void*>(begin);
+}
+
+bool collapse(std::uintptr_t begin, std::size_t size) {
+    return ::madvise(reinterpret_cast<void*>(begin), size, MADV_COLLAPSE) == 0;
+}
 
 void gather_arenas() {
     if (PyObject_GetArenaAllocator == nullptr || PyObject_SetArenaAllocator == nullptr) {

@@ -1,6 +1,8 @@
-// Makes a zygote of a Python interpreter: `serve()` returns in every guest, and never in the
-// interpreter that called it. `gather()` comes before the first import: from then on objects are
-// placed where their memory can be had in large pages.
+// Makes a zygote of a Python interpreter: `serve(program, prepare, strangers)` returns in every
+// guest, and never in the interpreter that called it. `program` is the interpreter's file,
+// `prepare` is called ahead of each guest, `strangers` says whether modules want to know of forks.
+// `gather()` comes before the first import: from then on objects are placed where their memory can
+// be had in large pages.
 
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
@@ -10,6 +12,7 @@
 #include "base/fd.h"
 #include "jar/zygote.h"
 #include "large_pages.h"
+#include "large_text.h"
 
 namespace {
 
@@ -21,46 +24,71 @@ PyObject* gather(PyObject*, PyObject*) {
     Py_RETURN_NONE;
 }
 
-// The child is the warden's. It comes back once it is a guest like any other.
-bool fork_one(const jar::GuestOrder& order, jar::OrderAnswer& answer) {
-    PyOS_BeforeFork();
+// Whether the interpreter has to tell modules of a fork.
+enum class Listeners { None, Some };
+
+// The child is the warden's. It comes back once it is a guest like any other. An interpreter with
+// one thread is in the child what it was before: only for modules that want to know of it, it is
+// told, which takes a guest a millisecond, since it touches memory all over.
+bool fork_one(const jar::GuestOrder& order, Listeners listeners, jar::OrderAnswer& answer) {
+    if (listeners == Listeners::Some) {
+        PyOS_BeforeFork();
+    }
     const belljar::Result<pid_t> child = jar::fork_guest(order);
     if (child && *child == 0) {
         jar::enter_jar(order);
-        PyOS_AfterFork_Child();
+        if (listeners == Listeners::Some) {
+            PyOS_AfterFork_Child();
+        }
         return true;
     }
-    PyOS_AfterFork_Parent();
+    if (listeners == Listeners::Some) {
+        PyOS_AfterFork_Parent();
+    }
     answer.child = child.value_or(0);
     answer.sys_errno = child ? 0 : child.error().sys_errno;
     return false;
 }
 
-PyObject* serve(PyObject*, PyObject*) {
+// A guest that could have the random numbers of another must not be.
+bool prepare_for_guest(PyObject* prepare) {
+    PyObject* const done = PyObject_CallNoArgs(prepare);
+    Py_XDECREF(done);
+    return done != nullptr;
+}
+
+PyObject* serve(PyObject*, PyObject* arguments) {
+    PyObject* prepare = nullptr;
+    int strangers = 0;
+    if (PyArg_ParseTuple(arguments, "Op", &prepare, &strangers) == 0) {
+        return nullptr;
+    }
+    const Listeners listeners = strangers != 0 ? Listeners::Some : Listeners::None;
     belljar::Fd warden(jar::kZygoteControl);
     // Guests that look for their siblings' parent find nothing to read.
     if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
         ::_exit(1);
     }
     zygote::use_large_pages();
+    zygote::use_large_pages_for_text();
     jar::OrderAnswer answer{};
-    while (jar::send_answer(warden, answer)) {
+    while (prepare_for_guest(prepare) && jar::send_answer(warden, answer)) {
         belljar::Result<jar::GuestOrder> order = jar::receive_order(warden);
         if (!order) {
             break;
         }
         answer = {.jar = order->jar, .child = 0, .sys_errno = 0};
-        if (fork_one(*order, answer)) {
+        if (fork_one(*order, listeners, answer)) {
             // The number is now that of a descriptor of the guest's.
             [[maybe_unused]] const int replaced = warden.release();
             Py_RETURN_NONE;
         }
     }
-    ::_exit(0);  // the warden is gone
+    ::_exit(0);  // the warden is gone, or nobody can be born any more
 }
 
 PyMethodDef functions[] = {{"gather", gather, METH_NOARGS, nullptr},
-                           {"serve", serve, METH_NOARGS, nullptr},
+                           {"serve", serve, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

@@ -30,10 +30,14 @@ NAME_LIMIT = 256
 CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+REHEARSALS = 20  # after which the interpreter has chosen the short forms of all that is rehearsed
+# What these modules do after a fork is for a process with threads, or done by reseed().
+KNOW_OF_FORKS = {"threading", "logging", "random", "concurrent.futures.thread"}
 IDLE_SECONDS = 0.002  # longer than a request takes that waited for this guest
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
+PACKAGE = None  # in a zygote's guest: of approved tools
 LOGGING = None  # in a zygote's guest, and how many handlers it has by itself
 HANDLERS = 0
 READER = None  # the names of the program that reads others
@@ -50,9 +54,7 @@ original_excepthook = sys.excepthook
 def get_ready():
     """Does what can be done before there is a program; gives the package of approved tools."""
     os.set_inheritable(REPORT_FD, False)
-    # What was printed before a deadline must not be lost in a buffer.
-    sys.stdout.reconfigure(line_buffering=True)
-    return make_tools() if find_tools() else None
+    return PACKAGE or make_tools() if find_tools() else None
 
 
 def announce():
@@ -144,6 +146,8 @@ def prepare(request, tools):
 
 def install():
     """What every program finds, besides what its language has."""
+    # What was printed before a deadline must not be lost in a buffer.
+    sys.stdout.reconfigure(line_buffering=True)
     builtins.display = display
     sys.meta_path.insert(0, Imports)
 
@@ -522,7 +526,8 @@ def main(is_fork=False):
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN, LAST_PRELOADED, READS, atexit, gc, select, threading
+    global WORKSPACE, MAIN, LAST_PRELOADED, PACKAGE, READS, atexit, gc, select, threading
+    strangers = note_fork_hooks()
     import atexit
     import gc
     import importlib
@@ -542,13 +547,38 @@ def be_zygote(modules):
     LAST_PRELOADED = next(reversed(sys.modules))
     load_reader()
     put_off_logging()
-    rehearse(make_tools())
+    PACKAGE = make_tools()
+    for _ in range(REHEARSALS):
+        rehearse(PACKAGE)
+    os.environ.pop("LD_BIND_NOW", None)  # it was for us
     linecache.cache.clear()
     gc.collect()
     gc.freeze()
-    library.serve()
+    library.serve(reseed, bool(strangers))
+    threading.main_thread()._set_native_id()
     WORKSPACE = os.getcwd()
     MAIN = WORKSPACE + "/main.py"
+
+
+def note_fork_hooks():
+    """Gives what modules register from now on to be called around a fork, besides those that are
+    known."""
+    register, strangers = os.register_at_fork, []
+
+    def note(**hooks):
+        if sys._getframe(1).f_globals.get("__name__") not in KNOW_OF_FORKS:
+            strangers.append(hooks)
+        register(**hooks)
+
+    os.register_at_fork = note
+    return strangers
+
+
+def reseed():
+    """In the zygote, ahead of each guest: no two begin with the same random numbers."""
+    for name in ("random", "numpy.random"):
+        if name in MODULES:
+            MODULES[name].seed()
 
 
 def load_library():

@@ -16,6 +16,8 @@ constexpr Duration kLongestPause = std::chrono::minutes(1);
 isolation::Command command_of(const runner::Manifest& manifest, bool reads) {
     isolation::Command command{.arguments = manifest.command, .environment = manifest.environment};
     command.arguments.emplace_back("zygote");
+    // Or each guest would look up for itself the functions that the zygote has not called.
+    command.environment.emplace_back("LD_BIND_NOW=1");
     if (reads && manifest.has_reader) {
         command.arguments.emplace_back("--reads");
     }

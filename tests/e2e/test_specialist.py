@@ -38,6 +38,12 @@ def test_other_programs_do_not_have_them(science):
     assert science.execute("import sys\n'num' + 'py' in sys.modules")["result"] is False
 
 
+def test_no_two_programs_have_the_same_random_numbers(science):
+    one, other = (science.execute("import numpy\nlist(numpy.random.rand(3))")["result"]
+                  for _ in range(2))
+    assert not set(one) & set(other)
+
+
 def test_plot_is_quick_and_leaves_nothing_behind(science):
     code = ("import matplotlib.pyplot as plt\nplt.title('日本語')\nplt.plot([1, 2])\nplt.show()\n"
             "len(plt.get_fignums())")

@@ -34,6 +34,27 @@ def test_guests_share_what_was_there_and_no_chance(warm_server):
     assert all(first != second for first, second in zip(one[1:4], other[1:4], strict=True))
 
 
+def test_a_guest_knows_its_own_thread(warm_server):
+    code = "import os, threading\n[threading.main_thread().native_id, os.getpid()]"
+    own, process = warm_server.execute(code)["result"]
+    assert own == process
+
+
+def test_a_guest_that_forks_is_told_of_it(warm_server):
+    """By its modules, although they were there before the guest was."""
+    code = """
+import os, random, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.write(writer, f"{threading.active_count()} {random.random()}".encode())
+    os._exit(0)
+os.wait()
+threads, number = os.read(reader, 100).split()
+[int(threads), threading.active_count(), float(number) != random.random()]"""
+    assert warm_server.execute(code)["result"] == [1, 2, True]
+
+
 def test_a_guest_sees_nothing_of_another(warm_server):
     code = """
 import builtins, os, sys, random
