@@ -100,16 +100,21 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
     made.waits_ = timeout == Duration::max();
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
-
+    const bool from_nursery = made.mode_ != jar::Mode::Nested;
+    if (from_nursery) {
+        BJ_TRY_VOID(parents.nursery.order(sockets.second, made.resources_.cgroup.clone_target()));
+    }
+    const Result<void> equipped = parents.equip ? parents.equip(spec) : Result<void>{};
     BJ_TRY(made.process_,
-           made.mode_ == jar::Mode::Nested
-               ? fork_init(parents.init, sockets.second)
-               : parents.nursery.bear(sockets.second, made.resources_.cgroup.clone_target()));
+           from_nursery ? parents.nursery.take_born() : fork_init(parents.init, sockets.second));
     made.reports_ = std::move(sockets.first);
     made.started_ = Clock::now();
     made.deadline_ = made.started_ + kSetUpTime;
     made.outcome_.jar = id;
-    if (const Result<void> told = jar::send_spec(made.reports_, spec); !told) {
+    if (!equipped) {
+        made.fail_with(Step::MakeWorkspace, equipped.error().sys_errno);
+        made.kill(KillReason::None);  // its end tells the rest
+    } else if (const Result<void> told = jar::send_spec(made.reports_, spec); !told) {
         made.fail_with(Step::ReceiveSpec, told.error().sys_errno);
         made.kill(KillReason::None);  // its end tells the rest
     } else if (spec.message.guest == jar::GuestKind::Fork) {

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <functional>
 #include <optional>
 
 #include "base/clock.h"
@@ -27,6 +28,8 @@ struct JarResources {
 struct Parents {
     const jar::Nursery& nursery;
     const Fd& init;  // the program
+    // Completes the spec while the nursery is at work: with what takes time, and only init needs.
+    std::function<Result<void>(jar::Spec&)> equip{};
 };
 
 // One jar as the warden sees it, from clone3 to the removal of its cgroup. Event-driven: the warden

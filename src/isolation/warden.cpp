@@ -112,7 +112,7 @@ Result<void> Warden::take_over(Packet packet) {
         return fail(ErrorCode::InvalidArgument, "more cgroup trees than there is room for");
     }
     if (!packet.fds.empty()) {
-        template_ = std::move(packet.fds.front());
+        BJ_TRY(template_, jar::ImagePattern::read(packet.fds.front()));
     }
     std::vector<std::string> trees;
     for (std::size_t index = 0; index < host_.tree_count; ++index) {
@@ -163,9 +163,7 @@ std::uint32_t Warden::layers() const {
         found |= bit(Layer::Namespaces) | bit(Layer::ReadOnlyRoot);
         // In memory the workspace is limited as well, if memory itself is not limited more.
         const bool in_memory = (cgroups_.layers() & bit(Layer::MemoryLimit)) == 0;
-        found |= template_.valid() || in_memory || host_.small_workspaces == 1
-                     ? bit(Layer::DiskQuota)
-                     : 0U;
+        found |= template_ || in_memory || host_.small_workspaces == 1 ? bit(Layer::DiskQuota) : 0U;
     }
     return found;
 }
@@ -333,13 +331,26 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     step = Step::MakeCgroup;
     BJ_TRY(resources.cgroup, cgroups_.make(message.jar, limits_of(message)));
     spec.cgroup_files = resources.cgroup.take_tasks_files();
-    step = Step::MakeWorkspace;
-    BJ_TRY_VOID(make_files(message.jar, resources.host_user, spec));
+    Parents parents{.nursery = nursery_, .init = init_};
+    if (host_.mode == jar::Mode::Nested) {
+        step = Step::MakeWorkspace;
+        spec.message.workspace = jar::WorkspaceKind::Directory;
+        BJ_TRY(spec.workspace, scratch_.make(message.jar, resources.host_user));
+    } else {
+        parents.equip = [this, owner = resources.host_user](jar::Spec& made) {
+            Result<void> equipped = make_files(owner, made);
+            if (!equipped) {
+                log_.error("files of a jar could not be made",
+                           {{"reason", equipped.error().describe()}});
+            }
+            return equipped;
+        };
+    }
     step = Step::Clone;
     const Duration timeout =
         message.waits == 1 ? Duration::max() : Duration(message.timeout_nanoseconds);
-    BJ_TRY(Jar jar, Jar::launch(message.jar, std::move(spec), timeout, std::move(resources),
-                                {.nursery = nursery_, .init = init_}));
+    BJ_TRY(Jar jar,
+           Jar::launch(message.jar, std::move(spec), timeout, std::move(resources), parents));
     users_in_use_.insert(jar.host_user());
     const auto [place, inserted] = jars_.emplace(message.jar, std::move(jar));
     BJ_TRY_VOID(watch(place->second.exit_fd(), tag_of(Source::Exit, message.jar)));
@@ -374,19 +385,14 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
 }
 
 // What only we can make, and init puts in its place.
-Result<void> Warden::make_files(JarId id, uid_t owner, jar::Spec& spec) {
-    if (host_.mode == jar::Mode::Nested) {
-        spec.message.workspace = jar::WorkspaceKind::Directory;
-        BJ_TRY(spec.workspace, scratch_.make(id, owner));
-        return {};
-    }
+Result<void> Warden::make_files(uid_t owner, jar::Spec& spec) const {
     if (host_.mode == jar::Mode::Root) {
         BJ_TRY(spec.devices, jar::make_device_tree());
     }
-    if (template_.valid()) {
+    if (template_) {
         spec.message.workspace = jar::WorkspaceKind::Mount;
         BJ_TRY(const jar::WorkspaceImage image,
-               jar::make_workspace_image(template_, host_.scratch.data()));
+               jar::make_workspace_image(*template_, host_.scratch.data()));
         BJ_TRY(spec.workspace, jar::mount_workspace_image(image, owner));
     }
     return {};

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "isolation/scratch.h"
 #include "isolation/warden_messages.h"
 #include "isolation/zygote.h"
+#include "jar/workspace_image.h"
 
 namespace belljar::isolation {
 
@@ -53,7 +55,7 @@ class Warden {
     void launch(const LaunchMessage& message, std::vector<Fd> fds);
     Result<void> try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step);
     jar::SpecMessage plan_for(const LaunchMessage& message, uid_t user);
-    Result<void> make_files(JarId id, uid_t owner, jar::Spec& spec);
+    Result<void> make_files(uid_t owner, jar::Spec& spec) const;
     void start_zygote(const ZygoteMessage& message, std::vector<Fd> fds);
     Result<void> try_start_zygote(const ZygoteMessage& message, std::vector<Fd> fds);
     void on_zygote_answer(std::uint32_t id);
@@ -81,8 +83,8 @@ class Warden {
     const Log& log_;
     Fd epoll_;
     Fd signals_;
-    Fd init_;      // the program that closes a jar from inside
-    Fd template_;  // of workspaces; invalid: they are kept in memory
+    Fd init_;                                    // the program that closes a jar from inside
+    std::optional<jar::ImagePattern> template_;  // of workspaces; none: they are kept in memory
     cgroup::JarCgroups cgroups_;
     jar::Nursery nursery_;
     Scratch scratch_;

@@ -145,19 +145,22 @@ Result<Nursery> Nursery::start(const Fd& init, NurseryIds ids, int cgroup) {
     return made;
 }
 
-Result<PidFd> Nursery::bear(const Fd& socket, int cgroup) const {
-    return order(Kind::Jar, socket, cgroup);
+Result<void> Nursery::order(const Fd& socket, int cgroup) const {
+    return send_order(Kind::Jar, socket, cgroup);
 }
 
 Result<PidFd> Nursery::bear_zygote(const Fd& socket) const {
-    return order(Kind::Zygote, socket, -1);
+    BJ_TRY_VOID(send_order(Kind::Zygote, socket, -1));
+    return take_born();
 }
 
-Result<PidFd> Nursery::order(Kind kind, const Fd& socket, int cgroup) const {
+Result<void> Nursery::send_order(Kind kind, const Fd& socket, int cgroup) const {
     const auto text = static_cast<std::byte>(kind);
     const std::array<int, 2> fds{socket.get(), cgroup};
-    BJ_TRY_VOID(
-        send_packet(socket_, std::span(&text, 1), std::span(fds).first(cgroup >= 0 ? 2 : 1)));
+    return send_packet(socket_, std::span(&text, 1), std::span(fds).first(cgroup >= 0 ? 2 : 1));
+}
+
+Result<PidFd> Nursery::take_born() const {
     BJ_TRY(const Packet answer, receive_packet(socket_));
     Birth birth{};
     if (answer.data.size() != sizeof(birth)) {

@@ -30,17 +30,19 @@ class Nursery {
     static Result<Nursery> start(const Fd& init, NurseryIds ids, int cgroup);
 
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
-    // A process in new namespaces that becomes the init of a jar, as it is told over `socket`; a
-    // child of the caller. `cgroup` is a version 2 directory to be born in, or -1.
-    [[nodiscard]] Result<PidFd> bear(const Fd& socket, int cgroup) const;
-    // The same for a zygote: in the pid namespace of the nursery, from where it reaches those of
-    // jars, and in its cgroup.
+    // Orders a process in new namespaces that becomes the init of a jar, as it is told over
+    // `socket`; a child of the caller. `cgroup` is a version 2 directory to be born in, or -1.
+    [[nodiscard]] Result<void> order(const Fd& socket, int cgroup) const;
+    // Who was ordered. There is one order at a time: this follows each of them, whatever happens.
+    [[nodiscard]] Result<PidFd> take_born() const;
+    // Both for a zygote: in the pid namespace of the nursery, from where it reaches those of jars,
+    // and in its cgroup.
     [[nodiscard]] Result<PidFd> bear_zygote(const Fd& socket) const;
 
    private:
     enum class Kind : std::uint8_t { Jar, Zygote };
 
-    [[nodiscard]] Result<PidFd> order(Kind kind, const Fd& socket, int cgroup) const;
+    [[nodiscard]] Result<void> send_order(Kind kind, const Fd& socket, int cgroup) const;
     void end();
 
     PidFd process_;

@@ -22,8 +22,7 @@ namespace {
 constexpr std::uint64_t kLocked = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::uint64_t kReadOnly = kLocked | MOUNT_ATTR_RDONLY;
 
-// Names on the stage.
-constexpr const char* kLower = "lower";
+// Names on the stage, besides those of layers.
 constexpr const char* kEmpty = "empty";
 constexpr const char* kRoot = "root";
 
@@ -93,16 +92,15 @@ Result<Fd> make_guest_tmpfs(std::uint64_t size, const Spec& spec) {
 }
 
 // Shows `source` read-only at `name`. An overlay needs a second layer where it has no upper one.
+// What is on the stage goes with it: each unmount of its own would wait for all processors.
 Result<void> show_directory(const Fd& root, const char* name, const std::string& source) {
     BJ_TRY(const Fd stage, open_stage());
-    BJ_TRY(const Fd lower, clone_mount(source, kReadOnly, Depth::ThisMount));
-    BJ_TRY_VOID(attach_mount(lower, stage, kLower));
-    BJ_TRY(
-        const Fd overlay,
-        make_filesystem("overlay", {{"lowerdir", std::string(kLower) + ":" + kEmpty}}, kReadOnly));
-    if (::umount2(kLower, MNT_DETACH) != 0) {
-        return fail(system_error("umount2"));
-    }
+    const std::string lower = std::string("lower-") + name;
+    BJ_TRY_VOID(make_directory(stage, lower.c_str(), 0755));
+    BJ_TRY(const Fd layer, clone_mount(source, kReadOnly, Depth::ThisMount));
+    BJ_TRY_VOID(attach_mount(layer, stage, lower.c_str()));
+    BJ_TRY(const Fd overlay,
+           make_filesystem("overlay", {{"lowerdir", lower + ":" + kEmpty}}, kReadOnly));
     BJ_TRY_VOID(make_directory(root, name, 0755));
     return attach_mount(overlay, root, name);
 }
@@ -195,7 +193,7 @@ Result<void> make_stage() {
                            kLocked));
     const Fd host_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     BJ_TRY_VOID(attach_mount(stage, host_root, "proc"));
-    for (const char* name : {kLower, kEmpty, kRoot}) {
+    for (const char* name : {kEmpty, kRoot}) {
         BJ_TRY_VOID(make_directory(stage, name, 0755));
     }
     if (::fchdir(stage.get()) != 0) {

@@ -9,7 +9,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
@@ -21,32 +20,44 @@ namespace {
 
 constexpr int kLoopAttempts = 64;
 
-// Only what the template holds; the rest stays a hole.
-Result<void> copy_content(const Fd& from, const Fd& to) {
-    std::vector<char> buffer(256 * 1024);
-    off_t position = 0;
-    while (true) {
-        const off_t begin = ::lseek(from.get(), position, SEEK_DATA);
-        if (begin < 0) {
-            return errno == ENXIO ? Result<void>{} : fail(system_error("SEEK_DATA"));
-        }
-        position = ::lseek(from.get(), begin, SEEK_HOLE);
-        if (position < 0) {
+}  // namespace
+
+Result<ImagePattern> ImagePattern::read(const Fd& file) {
+    ImagePattern pattern;
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0) {
+        return fail(system_error("fstat"));
+    }
+    pattern.size_ = Bytes{static_cast<std::uint64_t>(status.st_size)};
+    off_t hole = 0;
+    off_t begin = 0;
+    while ((begin = ::lseek(file.get(), hole, SEEK_DATA)) >= 0) {
+        hole = ::lseek(file.get(), begin, SEEK_HOLE);
+        if (hole < begin) {
             return fail(system_error("SEEK_HOLE"));
         }
-        for (off_t at = begin; at < position;) {
-            const auto wanted = std::min(buffer.size(), static_cast<std::size_t>(position - at));
-            const ssize_t count = ::pread(from.get(), buffer.data(), wanted, at);
-            if (count <= 0 ||
-                ::pwrite(to.get(), buffer.data(), static_cast<std::size_t>(count), at) != count) {
-                return fail(system_error("copy the image"));
-            }
-            at += count;
+        std::string content(static_cast<std::size_t>(hole - begin), '\0');
+        if (::pread(file.get(), content.data(), content.size(), begin) !=
+            static_cast<ssize_t>(content.size())) {
+            return fail(system_error("read the pattern of images"));
         }
+        pattern.pieces_.push_back({.begin = begin, .content = std::move(content)});
     }
+    if (errno != ENXIO) {
+        return fail(system_error("SEEK_DATA"));
+    }
+    return pattern;
 }
 
-}  // namespace
+Result<void> ImagePattern::write_to(const Fd& file) const {
+    for (const Piece& piece : pieces_) {
+        if (::pwrite(file.get(), piece.content.data(), piece.content.size(), piece.begin) !=
+            static_cast<ssize_t>(piece.content.size())) {
+            return fail(system_error("copy the image"));
+        }
+    }
+    return {};
+}
 
 Result<Fd> make_nameless_file(const std::string& directory, Bytes size) {
     std::string path = directory + "/belljar-XXXXXX";
@@ -88,16 +99,12 @@ Result<WorkspaceImage> attach_loop(const Fd& file, LoopAccess access) {
     return fail(system_error("no free loop device", EBUSY));
 }
 
-Result<WorkspaceImage> make_workspace_image(const Fd& pattern, const std::string& directory) {
-    struct stat status{};
-    if (::fstat(pattern.get(), &status) != 0) {
-        return fail(system_error("fstat"));
-    }
-    BJ_TRY(const Fd file,
-           make_nameless_file(directory, Bytes{static_cast<std::uint64_t>(status.st_size)}));
+Result<WorkspaceImage> make_workspace_image(const ImagePattern& pattern,
+                                            const std::string& directory) {
+    BJ_TRY(const Fd file, make_nameless_file(directory, pattern.size()));
     // Filled only now: the device waits until what is in its file has reached the disk.
     BJ_TRY(WorkspaceImage image, attach_loop(file, LoopAccess::ReadWrite));
-    BJ_TRY_VOID(copy_content(pattern, file));
+    BJ_TRY_VOID(pattern.write_to(file));
     return image;
 }
 
@@ -107,9 +114,11 @@ Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
         return fail(system_error("mknod"));
     }
     // Nothing in it outlives the jar, so nobody has to wait for the disk: neither a guest that
-    // calls fsync() nor who removes the jar.
-    Result<Fd> mount = make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}},
-                                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    // calls fsync() nor who removes the jar. Tables of inodes need not be filled with zeros: holes
+    // are.
+    Result<Fd> mount =
+        make_filesystem("ext4", {{"source", kName}, {"nobarrier", ""}, {"noinit_itable", ""}},
+                        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     ::unlink(kName);
     if (mount && ::fchownat(mount->get(), "", owner, owner, AT_EMPTY_PATH) != 0) {
         return fail(system_error("prepare the workspace"));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/fd.h"
@@ -26,9 +27,28 @@ enum class LoopAccess { ReadOnly, ReadWrite };
 // A file without a name, in a directory that may be anybody's.
 [[nodiscard]] Result<Fd> make_nameless_file(const std::string& directory, Bytes size);
 
+// An empty file system, of which others are copies: what in its file is no hole.
+class ImagePattern {
+   public:
+    static Result<ImagePattern> read(const Fd& file);
+
+    [[nodiscard]] Bytes size() const { return size_; }
+    // Into a file of that size which is all hole.
+    [[nodiscard]] Result<void> write_to(const Fd& file) const;
+
+   private:
+    struct Piece {
+        off_t begin = 0;
+        std::string content{};
+    };
+
+    Bytes size_{};
+    std::vector<Piece> pieces_;
+};
+
 // A workspace with a hard limit: who writes more gets ENOSPC, and what is written counts against
-// the disk and not against memory. `pattern` is an empty file system, of which this is a copy.
-[[nodiscard]] Result<WorkspaceImage> make_workspace_image(const Fd& pattern,
+// the disk and not against memory.
+[[nodiscard]] Result<WorkspaceImage> make_workspace_image(const ImagePattern& pattern,
                                                           const std::string& directory);
 
 // Mounts it, attached nowhere yet; all of it belongs to `owner`. The calling process has to be in a

@@ -66,6 +66,10 @@ class WorkspaceImageTest : public testing::Test {
         }
     }
 
+    [[nodiscard]] WorkspaceImage make_image() const {
+        return make_workspace_image(ImagePattern::read(pattern).value(), directory).value();
+    }
+
     // What `act` returns with the image mounted at the directory, where only `act` can see it.
     [[nodiscard]] int mounted(const WorkspaceImage& image, const std::function<int()>& act) const {
         const pid_t child = ::fork();
@@ -110,7 +114,7 @@ TEST_F(WorkspaceImageTest, AFileWithoutANameTakesNoRoom) {
 }
 
 TEST_F(WorkspaceImageTest, IsACopyOfThePattern) {
-    const WorkspaceImage image = make_workspace_image(pattern, directory).value();
+    const WorkspaceImage image = make_image();
     const Fd device(::open(device_path(image).c_str(), O_RDONLY | O_CLOEXEC));
     const Bytes limit{kSize.count + 1};
     ASSERT_EQ(::lseek(pattern.get(), 0, SEEK_SET), 0);
@@ -130,7 +134,7 @@ int fill(const fs::path& path) {
 }
 
 TEST_F(WorkspaceImageTest, WhoWritesMoreThanFitsIsRefused) {
-    const WorkspaceImage image = make_workspace_image(pattern, directory).value();
+    const WorkspaceImage image = make_image();
     const int written = mounted(image, [this] { return fill(directory / "file"); });
     EXPECT_GE(written, 12);
     EXPECT_LT(written, 16);
@@ -139,19 +143,19 @@ TEST_F(WorkspaceImageTest, WhoWritesMoreThanFitsIsRefused) {
 }
 
 TEST_F(WorkspaceImageTest, OneImageHasNothingOfAnother) {
-    const WorkspaceImage first = make_workspace_image(pattern, directory).value();
-    const WorkspaceImage second = make_workspace_image(pattern, directory).value();
+    const WorkspaceImage first = make_image();
+    const WorkspaceImage second = make_image();
     EXPECT_NE(first.minor, second.minor);
     EXPECT_LT(mounted(first, [this] { return fill(directory / "file"); }), 16);
     EXPECT_EQ(mounted(second, [this] { return fs::exists(directory / "file") ? 1 : 0; }), 0);
     EXPECT_EQ(mounted(first, [this] { return fs::exists(directory / "file") ? 1 : 0; }), 1);
-    const WorkspaceImage third = make_workspace_image(pattern, directory).value();
+    const WorkspaceImage third = make_image();
     EXPECT_EQ(mounted(third, [this] { return fs::exists(directory / "file") ? 1 : 0; }), 0)
         << "the pattern was not written to";
 }
 
 TEST_F(WorkspaceImageTest, TheDeviceIsFreeWhenTheImageIsClosed) {
-    WorkspaceImage image = make_workspace_image(pattern, directory).value();
+    WorkspaceImage image = make_image();
     const std::string device = device_path(image);
     const std::uint64_t inode = backing_inode(image.device);
     EXPECT_NE(inode, 0U);
@@ -161,7 +165,7 @@ TEST_F(WorkspaceImageTest, TheDeviceIsFreeWhenTheImageIsClosed) {
 
 // The jar's mount holds on to the device, whatever the warden does with its own descriptor.
 TEST_F(WorkspaceImageTest, TheDeviceIsFreeWhenTheLastMountIsGone) {
-    WorkspaceImage image = make_workspace_image(pattern, directory).value();
+    WorkspaceImage image = make_image();
     const std::string device = device_path(image);
     const std::uint64_t inode = backing_inode(image.device);
     Pipe go = make_pipe().value();
@@ -202,13 +206,16 @@ TEST_F(WorkspaceImageTest, WhatIsReadOnlyCannotBeMountedForWriting) {
 }
 
 TEST_F(WorkspaceImageTest, WhatCannotBeCopiedIsAnError) {
-    EXPECT_EQ(make_workspace_image(Fd(), directory).error().sys_errno, EBADF);
+    EXPECT_EQ(ImagePattern::read(Fd()).error().sys_errno, EBADF);
     const Fd write_only(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
     if (write_only.valid()) {
         ASSERT_TRUE(write_all(write_only, "content"));
-        EXPECT_EQ(make_workspace_image(write_only, directory).error().sys_errno, EBADF);
+        EXPECT_EQ(ImagePattern::read(write_only).error().sys_errno, EBADF);
     }
-    EXPECT_EQ(make_workspace_image(pattern, directory / "missing").error().sys_errno, ENOENT);
+    EXPECT_EQ(make_workspace_image(ImagePattern::read(pattern).value(), directory / "missing")
+                  .error()
+                  .sys_errno,
+              ENOENT);
     EXPECT_FALSE(attach_loop(Fd(), LoopAccess::ReadWrite));
 }
 

@@ -88,7 +88,8 @@ TEST_F(WorkspaceTemplateTest, IsAFileSystemInAFileWithoutAName) {
 TEST_F(WorkspaceTemplateTest, ItsImagesCanBeMountedAndKeepNothingBack) {
     for (const Bytes size : {mebibytes(8), mebibytes(256), mebibytes(1024)}) {
         const Fd file = make(size);
-        const jar::WorkspaceImage image = jar::make_workspace_image(file, directory).value();
+        const jar::WorkspaceImage image =
+            jar::make_workspace_image(jar::ImagePattern::read(file).value(), directory).value();
         const struct statfs status = status_when_mounted(image);
         const std::uint64_t room = status.f_bavail * static_cast<std::uint64_t>(status.f_bsize);
         // The kernel keeps two in a hundred for itself; mkfs would have kept five for root.
