@@ -56,6 +56,8 @@ DANGEROUS_WORDS = {"system", "popen", "eval", "exec", "compile", "__import__", "
                    "socket", "ctypes", "pty", "importlib"}
 CALLED_ALREADY = {"eval", "exec", "compile", "__import__"}  # have rules of their own
 BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+# Of these nothing but the name is looked at.
+MERELY_CALLED = BUILTINS - CALLED_ALREADY - {"getattr", "bytes", "bytearray"}
 FOREIGN_MODULES = {"os", "sys", "_os", "_sys", "subprocess", "builtins", "codecs", "socket",
                    "importlib", "posix", "shutil"}
 DECODING = re.compile(
@@ -170,6 +172,9 @@ CHILDREN = {kind: children_of(kind) for kind in vars(ast).values()
 class Scan:
     """Of one program."""
 
+    __slots__ = ("tree", "source", "names", "values", "depth", "found", "counts", "imports",
+                 "docstrings", "modules", "builtins", "looked_at", "texts")
+
     def __init__(self, tree, source):
         self.tree, self.source = tree, source
         self.names = {}  # name in the program -> what it stands for
@@ -192,8 +197,8 @@ class Scan:
                 self.names[name] = target
         self.modules = set(self.names.values())
         self.look_at_all()
-        spawns = any(found[0] in ("process.spawn", "code.eval", "code.obfuscated")
-                     for found in self.found)
+        spawns = self.found and any(
+            found[0] in ("process.spawn", "code.eval", "code.obfuscated") for found in self.found)
         for node in self.texts:
             if type(node) is ast.Constant:
                 self.look_at_text(node, spawns)
@@ -454,6 +459,10 @@ class Scan:
         name = self.dotted(node.func)
         if name is None:
             return
+        if name in MERELY_CALLED:
+            self.look_at_builtin(node, name)
+            self.look_at_handed(node)
+            return
         plain = name.removeprefix("builtins.")
         if plain in ("eval", "exec", "compile") and (plain == name or name.startswith("builtins.")):
             if not self.is_defined(plain):
@@ -481,10 +490,13 @@ class Scan:
             self.add("resource.memory", node)
         elif name == "os.dup2" and "socket" in " ".join(self.names.values()):
             self.add("network.reverse_shell", node)
-        if isinstance(node.func, ast.Name) and node.func.id == plain and plain in BUILTINS:
-            if plain not in CALLED_ALREADY and plain not in self.values:
-                self.builtins.append((node.lineno, plain))
+        if plain in BUILTINS and plain not in CALLED_ALREADY:
+            self.look_at_builtin(node, plain)
         self.look_at_handed(node)
+
+    def look_at_builtin(self, node, name):
+        if type(node.func) is ast.Name and node.func.id == name and name not in self.values:
+            self.builtins.append((node.lineno, name))
 
     def is_defined(self, name):
         return name in self.values
@@ -637,8 +649,10 @@ class Scan:
     def look_at_source(self):
         is_plain = self.source.isascii()
         lowered = self.source.lower()
-        if not is_plain or any(hint in lowered for hint in INJECTION_HINTS):
-            self.look_for("text.prompt_injection", INJECTION)
+        for hint in INJECTION_HINTS:
+            if not is_plain or hint in lowered:
+                self.look_for("text.prompt_injection", INJECTION)
+                break
         if not is_plain:
             self.look_for("code.hidden_text", HIDDEN)
 
