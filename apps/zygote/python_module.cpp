@@ -13,6 +13,7 @@
 #include "jar/zygote.h"
 #include "large_pages.h"
 #include "large_text.h"
+#include "own_memory.h"
 
 namespace {
 
@@ -50,20 +51,8 @@ bool fork_one(const jar::GuestOrder& order, Listeners listeners, jar::OrderAnswe
     return false;
 }
 
-// A guest that could have the random numbers of another must not be.
-bool prepare_for_guest(PyObject* prepare) {
-    PyObject* const done = PyObject_CallNoArgs(prepare);
-    Py_XDECREF(done);
-    return done != nullptr;
-}
-
-PyObject* serve(PyObject*, PyObject* arguments) {
-    PyObject* prepare = nullptr;
-    int strangers = 0;
-    if (PyArg_ParseTuple(arguments, "Op", &prepare, &strangers) == 0) {
-        return nullptr;
-    }
-    const Listeners listeners = strangers != 0 ? Listeners::Some : Listeners::None;
+PyObject* serve(PyObject*, PyObject* strangers) {
+    const Listeners listeners = PyObject_IsTrue(strangers) == 1 ? Listeners::Some : Listeners::None;
     belljar::Fd warden(jar::kZygoteControl);
     // Guests that look for their siblings' parent find nothing to read.
     if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
@@ -72,7 +61,8 @@ PyObject* serve(PyObject*, PyObject* arguments) {
     zygote::use_large_pages();
     zygote::use_large_pages_for_text();
     jar::OrderAnswer answer{};
-    while (prepare_for_guest(prepare) && jar::send_answer(warden, answer)) {
+    while (jar::send_answer(warden, answer)) {
+        const zygote::MemoryMark mark;
         belljar::Result<jar::GuestOrder> order = jar::receive_order(warden);
         if (!order) {
             break;
@@ -84,11 +74,11 @@ PyObject* serve(PyObject*, PyObject* arguments) {
             Py_RETURN_NONE;
         }
     }
-    ::_exit(0);  // the warden is gone, or nobody can be born any more
+    ::_exit(0);  // the warden is gone
 }
 
 PyMethodDef functions[] = {{"gather", gather, METH_NOARGS, nullptr},
-                           {"serve", serve, METH_VARARGS, nullptr},
+                           {"serve", serve, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

@@ -556,7 +556,8 @@ def be_zygote(modules):
     linecache.cache.clear()
     gc.collect()
     gc.freeze()
-    library.serve(reseed, bool(strangers))
+    library.serve(bool(strangers))
+    reseed()
     threading.main_thread()._set_native_id()
     WORKSPACE = os.getcwd()
     MAIN = WORKSPACE + "/main.py"
@@ -577,7 +578,7 @@ def note_fork_hooks():
 
 
 def reseed():
-    """In the zygote, ahead of each guest: no two begin with the same random numbers."""
+    """In each guest: no two begin with the same random numbers."""
     for name in ("random", "numpy.random"):
         if name in MODULES:
             MODULES[name].seed()
