@@ -8,13 +8,13 @@ PLAIN_LIMIT = 2000  # characters; what is longer is walked through
 WORD = re.compile(r"\w+")
 # Without one of these no name leads to anything that the scanner knows.
 TELLING_WORDS = frozenset("""
-    os _os posix sys _sys subprocess _posixsubprocess pty commands asyncio multiprocessing signal shutil
-    pickle _pickle cPickle marshal dill shelve yaml jsonpickle joblib torch pandas cloudpickle
-    ctypes _ctypes cffi socket _socket socketserver http telnetlib paramiko ftplib smtplib ssl websocket
-    xmlrpc requests urllib httpx aiohttp urllib3 importlib imp runpy zipimport builtins codecs
-    base64 zlib gzip bz2 lzma binascii nsenter unshare
-    eval exec compile getattr globals locals vars chr bytes bytearray fromhex decode while
-    f_globals f_builtins f_back gi_frame cr_frame ag_frame tb_frame _getframe
+    os _os posix sys _sys subprocess _posixsubprocess pty commands asyncio multiprocessing
+    signal shutil pickle _pickle cPickle marshal dill shelve yaml jsonpickle joblib torch
+    pandas cloudpickle ctypes _ctypes cffi socket _socket socketserver http telnetlib paramiko
+    ftplib smtplib ssl websocket xmlrpc requests urllib httpx aiohttp urllib3 importlib imp
+    runpy zipimport builtins codecs base64 zlib gzip bz2 lzma binascii nsenter unshare eval
+    exec compile getattr globals locals vars chr bytes bytearray fromhex decode while f_globals
+    f_builtins f_back gi_frame cr_frame ag_frame tb_frame _getframe
     """.split())
 # Nor does a number, or what only looks like a name, or what is meant for a reader.
 TELLING_SIGNS = re.compile(

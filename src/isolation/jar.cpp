@@ -111,11 +111,9 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
     made.started_ = Clock::now();
     made.deadline_ = made.started_ + kSetUpTime;
     made.outcome_.jar = id;
-    if (!equipped) {
-        made.fail_with(Step::MakeWorkspace, equipped.error().sys_errno);
-        made.kill(KillReason::None);  // its end tells the rest
-    } else if (const Result<void> told = jar::send_spec(made.reports_, spec); !told) {
-        made.fail_with(Step::ReceiveSpec, told.error().sys_errno);
+    const Result<void> told = equipped ? jar::send_spec(made.reports_, spec) : equipped;
+    if (!told) {
+        made.fail_with(equipped ? Step::ReceiveSpec : Step::MakeWorkspace, told.error().sys_errno);
         made.kill(KillReason::None);  // its end tells the rest
     } else if (spec.message.guest == jar::GuestKind::Fork) {
         spec.courier.reset();

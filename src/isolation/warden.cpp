@@ -1,7 +1,6 @@
 #include "isolation/warden.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -17,9 +16,7 @@
 
 #include "base/id.h"
 #include "jar/device_tree.h"
-#include "jar/mounts.h"
 #include "jar/process_tree.h"
-#include "jar/workspace_image.h"
 
 namespace belljar::isolation {
 namespace {
@@ -75,13 +72,6 @@ bool is_guest_of(const LaunchMessage& message) {
     return message.zygote != 0 ? message.guest == jar::GuestKind::Fork
                                : message.guest == jar::GuestKind::Program ||
                                      message.guest == jar::GuestKind::Launcher;
-}
-
-// Where nodes can be made that nobody else sees: mount tables show their names.
-Result<void> enter_private_directory() {
-    BJ_TRY(const Fd directory,
-           jar::make_filesystem("tmpfs", {{"size", "64k"}, {"mode", "0700"}}, MOUNT_ATTR_NOSUID));
-    return ::fchdir(directory.get()) == 0 ? Result<void>{} : fail(system_error("fchdir"));
 }
 
 }  // namespace
@@ -143,7 +133,7 @@ Result<void> Warden::start_nursery() {
         BJ_TRY(nursery_, jar::Nursery::start(init_, {}, -1));
         return {};
     }
-    BJ_TRY_VOID(enter_private_directory());
+    BJ_TRY_VOID(jar::enter_private_directory());
     const uid_t root = host_.first_user - 1;
     BJ_TRY(const Fd cgroup, cgroups_.make_nursery(root));
     BJ_TRY(nursery_, jar::Nursery::start(init_, {.first = root, .count = host_.user_count + 1},
@@ -338,12 +328,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
         BJ_TRY(spec.workspace, scratch_.make(message.jar, resources.host_user));
     } else {
         parents.equip = [this, owner = resources.host_user](jar::Spec& made) {
-            Result<void> equipped = make_files(owner, made);
-            if (!equipped) {
-                log_.error("files of a jar could not be made",
-                           {{"reason", equipped.error().describe()}});
-            }
-            return equipped;
+            return make_files(owner, made);
         };
     }
     step = Step::Clone;

@@ -108,6 +108,12 @@ Result<WorkspaceImage> make_workspace_image(const ImagePattern& pattern,
     return image;
 }
 
+Result<void> enter_private_directory() {
+    BJ_TRY(const Fd directory,
+           make_filesystem("tmpfs", {{"size", "64k"}, {"mode", "0700"}}, MOUNT_ATTR_NOSUID));
+    return ::fchdir(directory.get()) == 0 ? Result<void>{} : fail(system_error("fchdir"));
+}
+
 Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner) {
     constexpr const char* kName = "workspace";
     if (::mknod(kName, S_IFBLK | 0600, makedev(LOOP_MAJOR, image.minor)) != 0) {

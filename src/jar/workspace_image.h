@@ -51,6 +51,9 @@ class ImagePattern {
 [[nodiscard]] Result<WorkspaceImage> make_workspace_image(const ImagePattern& pattern,
                                                           const std::string& directory);
 
+// Where nodes can be made that nobody else sees: mount tables show their names.
+[[nodiscard]] Result<void> enter_private_directory();
+
 // Mounts it, attached nowhere yet; all of it belongs to `owner`. The calling process has to be in a
 // directory where it may make a node, by whose name the mount table then knows it.
 [[nodiscard]] Result<Fd> mount_workspace_image(const WorkspaceImage& image, uid_t owner);
