@@ -22,4 +22,8 @@ std::optional<std::string> HttpRequest::header(std::string_view name) const {
     return agrees ? std::optional(std::string(value)) : std::nullopt;
 }
 
+std::uint64_t HttpResponse::length() const {
+    return file ? file->length : body.size() + (rest ? rest->size() : 0);
+}
+
 }  // namespace belljar::access

@@ -80,8 +80,13 @@ struct HttpResponse {
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers{};
     std::string body{};
+    // Sent behind the body: a long end that many answers share. Never without a body.
+    std::shared_ptr<const std::string> rest{};
     std::optional<FilePart> file{};  // sent in place of the body
     std::string cause{};             // of a failure that is ours: for the log, never sent
+
+    // Of what is sent behind the head.
+    [[nodiscard]] std::uint64_t length() const;
 };
 
 }  // namespace belljar::access

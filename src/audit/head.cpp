@@ -16,21 +16,25 @@ std::string text_of(const Head& head) {
         head.begun_at);
 }
 
-std::string with_mac(const Head& head, std::string_view mac) {
-    std::string text = fmt::format("{},\"mac\":\"{}\"}}", text_of(head), mac);
+std::string with_mac(std::string text, std::string_view mac) {
+    text += ",\"mac\":\"";
+    text += mac;
+    text += "\"}";
     text.resize(kHeadSize - 1, ' ');
     text += '\n';
     return text;
 }
 
-std::string mac_of(const Head& head, std::string_view mac_key) {
-    return to_hex(crypto::hmac_sha256(mac_key, std::string(kPurpose) + text_of(head)));
+std::string head_mac_of(std::string_view text, std::string_view mac_key) {
+    return to_hex(crypto::hmac_sha256(mac_key, std::string(kPurpose).append(text)));
 }
 
 }  // namespace
 
 std::string encode_head(const Head& head, std::string_view mac_key) {
-    return with_mac(head, mac_of(head, mac_key));
+    std::string text = text_of(head);
+    const std::string mac = head_mac_of(text, mac_key);
+    return with_mac(std::move(text), mac);
 }
 
 Result<Head> parse_head(std::string_view text, std::string_view mac_key) {
@@ -50,7 +54,8 @@ Result<Head> parse_head(std::string_view text, std::string_view mac_key) {
                   .begun_at = object->at("begun_at").to_number<std::int64_t>()};
         const std::string mac(object->at("mac").as_string());
         if (head.end.hash.size() != kHashDigits || mac.size() != kHashDigits ||
-            with_mac(head, mac) != text || (!mac_key.empty() && mac_of(head, mac_key) != mac)) {
+            with_mac(text_of(head), mac) != text ||
+            (!mac_key.empty() && head_mac_of(text_of(head), mac_key) != mac)) {
             return wrong;
         }
         return head;

@@ -16,6 +16,7 @@ constexpr std::string_view kRecordPurpose = "belljar audit record\n";
 constexpr std::string_view kPersonalPurpose = "belljar audit personal\n";
 constexpr std::size_t kMacDigits = 32;
 constexpr std::size_t kSaltBytes = 16;
+constexpr std::size_t kRoomForRest = 640;  // of a line beside what is recorded
 
 constexpr std::string_view kNoCommit = ",\"commit\":null";
 constexpr std::string_view kCommit = ",\"commit\":\"";
@@ -23,19 +24,29 @@ constexpr std::string_view kHash = ",\"hash\":\"";
 constexpr std::string_view kErased = ",\"erased\":true}";
 
 std::string hash_of(std::string_view purpose, std::string_view text) {
-    std::string all;
-    all.reserve(purpose.size() + text.size());
-    all += purpose;
-    all += text;
-    return to_hex(crypto::sha256(all));
+    crypto::Sha256 hash;
+    hash.add(purpose);
+    hash.add(text);
+    return hash.finish();
 }
 
 std::string commit_of(std::string_view salt, std::string_view personal) {
-    return hash_of(kPersonalPurpose, fmt::format("{}\n{}", salt, personal));
+    crypto::Sha256 hash;
+    hash.add(kPersonalPurpose);
+    hash.add(salt);
+    hash.add("\n");
+    hash.add(personal);
+    return hash.finish();
 }
 
 std::string mac_of(std::string_view mac_key, std::string_view hash) {
     return to_hex(crypto::hmac_sha256(mac_key, hash).substr(0, kMacDigits / 2));
+}
+
+void append(std::string& text, std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+        text += part;
+    }
 }
 
 bool is_hex(std::string_view text) {
@@ -149,23 +160,27 @@ EncodedLine encode_line(const Entry& entry, const ChainEnd& before,
                         std::chrono::system_clock::time_point time, std::string_view mac_key) {
     EncodedLine line{.end = {.seq = before.seq + 1}};
     std::string& text = line.text;
-    const std::string body = to_text(entry.body);
-    text.reserve(body.size() + 1024);
-    fmt::format_to(std::back_inserter(text),
-                   R"({{"seq":{},"prev":"{}","time":"{}","kind":"{}","body":{})", line.end.seq,
-                   before.hash, format_utc(time), entry.kind, body);
-    std::string tail = "}\n";
+    text.reserve(entry.body.size() + entry.personal.size() + kRoomForRest);
+    text = "{\"seq\":";
+    text += std::to_string(line.end.seq);
+    append(text, {",\"prev\":\"", before.hash, "\",\"time\":\"", format_utc(time), "\",\"kind\":\"",
+                  entry.kind, "\",\"body\":"});
+    entry.body.append_to(text);
+    std::string salt;
+    std::string personal;
     if (entry.personal.empty()) {
         text += kNoCommit;
     } else {
-        const std::string salt = random_hex(kSaltBytes);
-        const std::string personal = to_text(entry.personal);
-        fmt::format_to(std::back_inserter(text), "{}{}\"", kCommit, commit_of(salt, personal));
-        tail = fmt::format(",\"salt\":\"{}\",\"personal\":{}}}\n", salt, personal);
+        salt = random_hex(kSaltBytes);
+        personal = entry.personal.text();
+        append(text, {kCommit, commit_of(salt, personal), "\""});
     }
     line.end.hash = hash_of(kRecordPurpose, text);
-    fmt::format_to(std::back_inserter(text), "{}{}\",\"mac\":\"{}\"{}", kHash, line.end.hash,
-                   mac_of(mac_key, line.end.hash), tail);
+    append(text, {kHash, line.end.hash, "\",\"mac\":\"", mac_of(mac_key, line.end.hash), "\""});
+    if (!salt.empty()) {
+        append(text, {",\"salt\":\"", salt, "\",\"personal\":", personal});
+    }
+    text += "}\n";
     return line;
 }
 

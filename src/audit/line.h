@@ -1,12 +1,11 @@
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_text.h"
 #include "base/result.h"
 
 // One record of the trail is one line:
@@ -27,8 +26,8 @@ inline constexpr std::string_view kHashOfNothing =
 // What is to be recorded. No object in it has a member called "hash".
 struct Entry {
     std::string kind{};
-    json::object body{};
-    json::object personal{};  // what erasure takes away
+    JsonText body{};
+    JsonText personal{};  // what erasure takes away
 };
 
 // Where a chain stands: its last record.

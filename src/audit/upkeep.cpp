@@ -103,7 +103,7 @@ Result<void> announce(Writer& writer, const SeqRanges& ranges, const ErasureOrde
                              ranges.begin() + static_cast<std::ptrdiff_t>(end));
         Entry entry{.kind = "erasure", .body = {{"records", to_json(part)}}};
         if (!order.reason.empty()) {
-            entry.body["reason"] = order.reason;
+            entry.body.add("reason", order.reason);
         }
         entry.personal = {{"asked_by", order.asked_by}};
         BJ_TRY_VOID(writer.append(entry));

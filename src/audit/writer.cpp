@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "audit/line_reader.h"
@@ -110,12 +111,12 @@ Result<std::unique_ptr<Writer>> Writer::open(const Fd& directory, Bounds bounds)
 }
 
 Result<void> Writer::catch_up() {
-    std::string text(kHeadSize, '\0');
-    const ssize_t got = ::pread(head_file_.get(), text.data(), text.size(), 0);
+    std::array<char, kHeadSize> bytes{};
+    const ssize_t got = ::pread(head_file_.get(), bytes.data(), bytes.size(), 0);
     if (got < 0) {
         return fail(system_error("read the head of the audit trail"));
     }
-    text.resize(static_cast<std::size_t>(got));
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
     const bool known = !head_text_.empty() && text == head_text_;
     if (known) {
         BJ_TRY(const std::uint64_t size, size_of(file_));
@@ -131,7 +132,7 @@ Result<void> Writer::catch_up() {
             return rebuild("the head was damaged");
         }
         head_ = *head;
-        head_text_ = std::move(text);
+        head_text_ = text;
     }
     if (open_number_ != head_.file && !open_file(head_.file)) {
         return rebuild("the last file was missing");

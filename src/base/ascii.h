@@ -18,6 +18,12 @@ namespace belljar {
     return lower;
 }
 
+[[nodiscard]] constexpr bool equals_ignoring_case(std::string_view left, std::string_view right) {
+    return std::ranges::equal(
+        left, right, {}, [](char letter) { return to_lower(letter); },
+        [](char letter) { return to_lower(letter); });
+}
+
 // Without the spaces and tabs around it.
 [[nodiscard]] constexpr std::string_view trim(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t");

@@ -20,8 +20,10 @@ std::string random_hex(std::size_t bytes) {
     }
     std::string text;
     text.reserve(bytes * 2);
+    constexpr std::string_view kDigits = "0123456789abcdef";
     for (const unsigned char byte : random) {
-        fmt::format_to(std::back_inserter(text), "{:02x}", byte);
+        text += kDigits[byte >> 4U];
+        text += kDigits[byte & 0xFU];
     }
     return text;
 }

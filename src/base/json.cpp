@@ -15,6 +15,58 @@ constexpr std::size_t kMaxKey = 64 * 1024;
 
 enum class Problem { None, DuplicateKey, NumberTooLarge };
 
+// The keys of all objects that are open. Those of one object are few as a rule, and then comparing
+// beats sorting; of an object with many the others go into a set.
+class OpenKeys {
+   public:
+    void open() { objects_.push_back({.first = places_.size(), .many = {}}); }
+    void close() {
+        places_.resize(objects_.back().first);
+        text_.resize(places_.empty() ? 0 : places_.back().end);
+        objects_.pop_back();
+    }
+
+    // A key comes in parts. The last one says whether its object has it for the first time.
+    void begin(std::string_view part) { text_ += part; }
+    bool end(std::string_view part) {
+        text_ += part;
+        Object& object = objects_.back();
+        const std::size_t start = places_.empty() ? 0 : places_.back().end;
+        const std::string_view key = std::string_view(text_).substr(start);
+        for (std::size_t index = object.first; index < places_.size(); ++index) {
+            if (std::string_view(text_).substr(places_[index].begin, places_[index].size()) ==
+                key) {
+                return false;
+            }
+        }
+        if (places_.size() - object.first < kFew) {
+            places_.push_back({.begin = start, .end = text_.size()});
+            return true;
+        }
+        const bool fresh = object.many.emplace(key).second;
+        text_.resize(start);
+        return fresh;
+    }
+
+   private:
+    static constexpr std::size_t kFew = 16;
+
+    struct Place {
+        std::size_t begin = 0;
+        std::size_t end = 0;
+
+        [[nodiscard]] std::size_t size() const { return end - begin; }
+    };
+    struct Object {
+        std::size_t first = 0;  // of its places
+        std::set<std::string> many{};
+    };
+
+    std::string text_;
+    std::vector<Place> places_;  // in the text, one behind the other
+    std::vector<Object> objects_;
+};
+
 // Builds the value while it watches the keys of every open object.
 class Handler {
    public:
@@ -30,11 +82,11 @@ class Handler {
     }
     bool on_document_end(error_code& /*error*/) { return true; }
     bool on_object_begin(error_code& /*error*/) {
-        keys_.emplace_back();
+        keys_.open();
         return true;
     }
     bool on_object_end(std::size_t count, error_code& /*error*/) {
-        keys_.pop_back();
+        keys_.close();
         stack_.push_object(count);
         return true;
     }
@@ -44,18 +96,16 @@ class Handler {
         return true;
     }
     bool on_key_part(std::string_view part, std::size_t /*total*/, error_code& /*error*/) {
-        key_ += part;
+        keys_.begin(part);
         stack_.push_chars(part);
         return true;
     }
     bool on_key(std::string_view part, std::size_t /*total*/, error_code& error) {
-        key_ += part;
-        if (!keys_.back().insert(key_).second) {
+        if (!keys_.end(part)) {
             problem_ = Problem::DuplicateKey;
             error = json::error::syntax;
             return false;
         }
-        key_.clear();
         stack_.push_key(part);
         return true;
     }
@@ -101,8 +151,7 @@ class Handler {
 
    private:
     json::value_stack stack_;
-    std::vector<std::set<std::string>> keys_;
-    std::string key_;
+    OpenKeys keys_;
     Problem problem_ = Problem::None;
 };
 

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/array.hpp>
@@ -71,6 +72,25 @@ TEST(ParseJson, SeesThroughEscapesInKeys) {
     const json::value value = parse_json(R"({"co\u0064e":1,"x\ty":2})").value();
     EXPECT_EQ(value.at("code").as_int64(), 1);
     EXPECT_EQ(value.at("x\ty").as_int64(), 2);
+}
+
+// However many keys there are, and wherever the second one stands.
+TEST(ParseJson, SeesEveryKeyOfALargeObject) {
+    const auto object_with = [](int repeated, std::string_view inner) {
+        std::string text = "{";
+        for (int key = 0; key < 40; ++key) {
+            text += fmt::format("\"key{}\":{},", key, inner);
+        }
+        return text + fmt::format("\"key{}\":0}}", repeated);
+    };
+    for (const std::string_view inner : {"1", R"({"key40":{"key40":1},"key0":2})"}) {
+        for (const int repeated : {0, 1, 15, 16, 17, 39}) {
+            EXPECT_NE(message_for(object_with(repeated, inner)).find("same key twice"),
+                      std::string::npos);
+        }
+        EXPECT_TRUE(parse_json(object_with(40, inner)));
+        EXPECT_TRUE(parse_json(object_with(3999, inner)));
+    }
 }
 
 TEST(ParseJson, AllowsTheSameKeyInDifferentObjects) {

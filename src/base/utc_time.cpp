@@ -1,6 +1,5 @@
 #include "base/utc_time.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -98,10 +97,13 @@ system_clock::time_point countable(std::chrono::sys_time<std::chrono::millisecon
 }  // namespace
 
 std::string format_utc(system_clock::time_point time) {
-    const auto whole = std::chrono::floor<std::chrono::seconds>(time);
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(time - whole);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(system_clock::to_time_t(whole)),
-                       rest.count());
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::milliseconds>(time - day));
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                       clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                       clock.subseconds().count());
 }
 
 std::optional<system_clock::time_point> parse_utc(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "crypto/digest.h"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <array>
 #include <utility>
@@ -14,10 +13,6 @@ namespace {
 using Bytes32 = std::array<unsigned char, 32>;
 
 EVP_MD_CTX* digest_context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
-
-const unsigned char* bytes_of(std::string_view data) {
-    return reinterpret_cast<const unsigned char*>(data.data());
-}
 
 std::string to_string(const Bytes32& digest) { return {digest.begin(), digest.end()}; }
 
@@ -52,13 +47,22 @@ std::string sha256(std::string_view data) {
 
 std::string sha256_hex(std::string_view data) { return to_hex(sha256(data)); }
 
+// RFC 2104. OpenSSL's own looks for who computes it, at each call.
 std::string hmac_sha256(std::string_view key, std::string_view data) {
-    Bytes32 digest{};
-    unsigned length = 0;
-    const unsigned char* done = ::HMAC(sha256_method(), key.data(), static_cast<int>(key.size()),
-                                       bytes_of(data), data.size(), digest.data(), &length);
-    BJ_ASSERT(done != nullptr && length == digest.size());
-    return to_string(digest);
+    constexpr std::size_t kBlock = 64;
+    std::string inner = key.size() > kBlock ? sha256(key) : std::string(key);
+    inner.resize(kBlock, '\0');
+    std::string outer = inner;
+    for (std::size_t index = 0; index < kBlock; ++index) {
+        inner[index] = static_cast<char>(inner[index] ^ 0x36);
+        outer[index] = static_cast<char>(outer[index] ^ 0x5C);
+    }
+    inner += data;
+    outer += sha256(inner);
+    std::string mac = sha256(outer);
+    ::OPENSSL_cleanse(inner.data(), kBlock);
+    ::OPENSSL_cleanse(outer.data(), kBlock);
+    return mac;
 }
 
 Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {

@@ -30,8 +30,10 @@ class DatabaseCalls {
 
     // Leaves something to be written. What finds no room is lost; the database says so in the log.
     void note(Work<void> work, std::size_t size = 0) {
-        [[maybe_unused]] const bool left =
-            database_.submit({.work = std::move(work), .size = size});
+        note({.work = std::move(work), .size = size});
+    }
+    void note(storage::StateDatabase::Job job) {
+        [[maybe_unused]] const bool left = database_.submit(std::move(job));
     }
 
     // The result, once what was written for it is there. Overloaded if there is no room, and

@@ -195,15 +195,15 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                                              LiveStreams live) {
     std::shared_ptr<RunFeed::Observation> observation = feed_.observe(request.principal);
     live.watch = observation->join(std::move(live.watch));
-    const execution::RunAccount account = account_of(request);
+    const auto account = std::make_shared<const execution::RunAccount>(account_of(request));
     std::shared_ptr<KeptRuns::Observation> record;
     if (runs_) {
-        record = runs_->observe(request, account.code_sha256, cancellation);
+        record = runs_->observe(request, account->code_sha256, cancellation);
         live.watch = record->join(std::move(live.watch));
     }
     Result<RunResult> ended =
         co_await run(std::move(request), std::move(cancellation), std::move(live));
-    Result<RunResult> result = oversee(account, std::move(ended));
+    Result<RunResult> result = oversee(*account, std::move(ended));
     // Behind the answer, which needs none of it, and ahead of whatever is asked next.
     asio::post(executor_,
                [this, account, observation = std::move(observation), record = std::move(record),
@@ -212,8 +212,8 @@ Task<Result<RunResult>> Engine::execute_live(RunRequest request, CancellationPtr
                    if (record) {
                        record->finish(ended);
                    }
-                   count_end(counters_, account, *ended);
-                   log_end(log_, account, *ended);
+                   count_end(counters_, *account, *ended);
+                   log_end(log_, *account, *ended);
                });
     co_return result;
 }

@@ -132,18 +132,22 @@ std::shared_ptr<KeptRuns::Observation> KeptRuns::observe(const RunRequest& reque
                                          std::move(cancellation));
 }
 
-// The text of a result is made where nobody waits for it.
+// The text of a result is made where nobody waits for it. The end of a short run takes the place of
+// its start, which has not been written yet.
 void KeptRuns::write(RunView view, std::shared_ptr<const RunResult> result) {
     const std::size_t size = kRecordSize + (result ? size_of(*result) : 0);
+    std::string subject = "run " + view.execution_id;
     calls_.note(
-        [view = std::move(view), result = std::move(result)](SqliteDatabase& database) {
-            RunRecord record{.view = view};
-            if (result) {
-                record.result = remembered_text(*result);
-            }
-            return storage::write_run(database, record);
-        },
-        size);
+        {.work =
+             [view = std::move(view), result = std::move(result)](SqliteDatabase& database) {
+                 RunRecord record{.view = view};
+                 if (result) {
+                     record.result = remembered_text(*result);
+                 }
+                 return storage::write_run(database, record);
+             },
+         .size = size,
+         .subject = std::move(subject)});
 }
 
 Task<Result<RunPage>> KeptRuns::list(execution::RunQuery query) {

@@ -126,7 +126,7 @@ Task<std::optional<std::string>> Connection::handle_request(Message request) {
     if (cancellation->requested()) {
         co_return std::nullopt;
     }
-    co_return std::move(reply.text);
+    co_return text_of(std::move(reply));
 }
 
 // A request that was cancelled is not spoken of any more.

@@ -37,7 +37,7 @@ void Dispatcher::add_methods() {
     add("initialize", Era::Legacy, this, &Dispatcher::initialize);
     add("ping", Era::Legacy, this, &Dispatcher::ping);
     add("logging/setLevel", Era::Legacy, this, &Dispatcher::set_log_level);
-    add("tools/list", kBoth, &tools_, &ToolMethods::list);
+    methods_["tools/list"] = {.kept = [this](const Call& call) { return tools_.list(call); }};
     add("tools/call", kBoth, &tools_, &ToolMethods::call);
     add("resources/list", kBoth, &resources_, &ResourceMethods::list);
     add("resources/templates/list", kBoth, &resources_, &ResourceMethods::list_templates);
@@ -78,28 +78,36 @@ RpcError in_words_of(Era era, RpcError error) {
     return error;
 }
 
+Reply refusal_of(const json::value& id, RpcError error) {
+    const RpcCode code = error.code;
+    return {.begin = error_message(id, std::move(error)), .error = code};
+}
+
 }  // namespace
+
+std::string text_of(Reply reply) {
+    if (reply.rest) {
+        reply.begin += *reply.rest;
+    }
+    return std::move(reply.begin);
+}
 
 Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
     const json::value id = call.message.id;
     const Era era = era_of(call.revision);
-    RpcResult<std::string> result = co_await run(std::move(call), std::move(cancellation));
-    if (!result) {
-        RpcError error = in_words_of(era, std::move(result.error()));
-        const RpcCode code = error.code;
-        co_return Reply{.text = error_message(id, std::move(error)), .error = code};
-    }
-    co_return Reply{.text = result_message(id, *result)};
-}
-
-Task<RpcResult<std::string>> Dispatcher::run(Call call, CancellationPtr cancellation) {
-    const Entry* entry = find(call.message.method, era_of(call.revision));
+    const Entry* entry = find(call.message.method, era);
     if (entry == nullptr) {
-        co_return std::unexpected(unknown_method(call));
+        co_return refusal_of(id, unknown_method(call));
+    }
+    if (entry->kept) {
+        RpcResult<std::shared_ptr<const std::string>> rest = entry->kept(call);
+        co_return rest ? Reply{.begin = begin_result_message(id), .rest = std::move(*rest)}
+                       : refusal_of(id, in_words_of(era, std::move(rest.error())));
     }
     RpcResult<std::string> result =
         co_await entry->method(std::move(call), std::move(cancellation));
-    co_return result;
+    co_return result ? Reply{.begin = result_message(id, *result)}
+                     : refusal_of(id, in_words_of(era, std::move(result.error())));
 }
 
 Offers Dispatcher::offers() const {

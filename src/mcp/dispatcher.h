@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +28,13 @@ namespace belljar::mcp {
 
 // A JSON-RPC answer ready to be sent; `error` repeats its error code for transports with a status.
 struct Reply {
-    std::string text{};
+    std::string begin{};
+    std::shared_ptr<const std::string> rest{};  // of a long one that is shared; nullptr: no more
     std::optional<RpcCode> error{};
 };
+
+// All of it, for transports that send it in one piece.
+[[nodiscard]] std::string text_of(Reply reply);
 
 // Every method of every revision, whatever the transport. Borrows the providers and the changes;
 // used on the I/O thread only.
@@ -47,14 +52,16 @@ class Dispatcher {
    private:
     // Gives the `result` member, as JSON.
     using Method = std::function<Task<RpcResult<std::string>>(Call call, engine::CancellationPtr)>;
+    // Gives all that follows the id, which is kept; waits for nothing.
+    using KeptMethod = std::function<RpcResult<std::shared_ptr<const std::string>>(const Call&)>;
     struct Entry {
         std::optional<Era> era{};  // none: both
         Method method{};
+        KeptMethod kept{};  // in place of the other
     };
     void add_methods();
     [[nodiscard]] const Entry* find(std::string_view name, Era era) const;
 
-    Task<RpcResult<std::string>> run(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> discover(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> initialize(Call call, engine::CancellationPtr cancellation);
     Task<RpcResult<std::string>> ping(Call call, engine::CancellationPtr cancellation);

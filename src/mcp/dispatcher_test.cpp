@@ -9,7 +9,7 @@
 namespace belljar::mcp {
 namespace {
 
-json::value message_of(const Reply& reply) { return parse_json(reply.text).value(); }
+json::value message_of(const Reply& reply) { return parse_json(text_of(reply)).value(); }
 
 class DispatcherTest : public testing::Test {
    protected:
@@ -58,7 +58,7 @@ TEST_F(DispatcherTest, EchoesTheId) {
 }
 
 TEST_F(DispatcherTest, ListsToolsOfTheSandboxAsItIs) {
-    const auto list = [this](Revision revision) { return answer(revision, "tools/list").text; };
+    const auto list = [this](Revision revision) { return text_of(answer(revision, "tools/list")); };
     const std::string before = list(Revision::V2026_07_28);
     EXPECT_EQ(list(Revision::V2026_07_28), before);
     EXPECT_NE(list(Revision::V2024_11_05), before);

@@ -75,7 +75,18 @@ std::expected<Message, BadMessage> parse_message(json::value value) {
 }
 
 std::string result_message(const json::value& id, std::string_view result) {
-    return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{}}})", to_text(id), result);
+    std::string message = begin_result_message(id);
+    message.reserve(message.size() + result.size() + kEndOfMessage.size());
+    message += result;
+    message += kEndOfMessage;
+    return message;
+}
+
+std::string begin_result_message(const json::value& id) {
+    std::string message = R"({"jsonrpc":"2.0","id":)";
+    message += id.is_int64() ? std::to_string(id.get_int64()) : to_text(id);
+    message += R"(,"result":)";
+    return message;
 }
 
 std::string error_message(const std::optional<json::value>& id, RpcError error) {

@@ -62,6 +62,9 @@ struct BadMessage {
 
 // Answers as they are sent. `result` is JSON already.
 [[nodiscard]] std::string result_message(const json::value& id, std::string_view result);
+// The same up to the result, behind which only kEndOfMessage follows.
+[[nodiscard]] std::string begin_result_message(const json::value& id);
+inline constexpr std::string_view kEndOfMessage = "}";
 // Without an id the member is left out; legacy clients expect null in its place.
 [[nodiscard]] std::string error_message(const std::optional<json::value>& id, RpcError error);
 [[nodiscard]] std::string notification_message(std::string_view method, json::object params);

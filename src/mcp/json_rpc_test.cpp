@@ -1,5 +1,6 @@
 #include "mcp/json_rpc.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace belljar::mcp {
@@ -65,6 +66,18 @@ TEST(JsonRpc, WritesErrors) {
               R"({"jsonrpc":"2.0","error":{"code":-32602,"message":"No."}})");
     EXPECT_EQ(error_message(json::value(nullptr), error),
               R"({"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"No."}})");
+}
+
+TEST(JsonRpc, WritesResultsInTwoParts) {
+    for (const json::value& id :
+         {json::value(7), json::value(-7), json::value(std::uint64_t{1} << 63U),
+          json::value("a\"b"), json::value("")}) {
+        const std::string whole =
+            begin_result_message(id) + R"({"a":1})" + std::string(kEndOfMessage);
+        EXPECT_EQ(whole, result_message(id, R"({"a":1})"));
+        EXPECT_EQ(whole,
+                  fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"a":1}}}})", to_text(id)));
+    }
 }
 
 TEST(JsonRpc, WritesResults) {

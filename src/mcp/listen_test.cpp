@@ -21,7 +21,7 @@ class ListenTest : public MethodTest {
         asio::co_spawn(io, dispatcher.answer(std::move(call), cancellation),
                        [this](std::exception_ptr failure, Reply reply) {
                            EXPECT_FALSE(failure);
-                           ended = parse_json(reply.text).value();
+                           ended = parse_json(text_of(std::move(reply))).value();
                        });
         poll();
     }

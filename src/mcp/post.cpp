@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/algorithm/string/predicate.hpp>
-#include <boost/algorithm/string/trim.hpp>
 
+#include "base/ascii.h"
 #include "mcp/batch.h"
 #include "mcp/era.h"
 #include "mcp/modern_request.h"
@@ -21,13 +20,13 @@ constexpr std::string_view kMethodHeader = "Mcp-Method";
 constexpr std::string_view kNameHeader = "Mcp-Name";
 
 // "text/html; charset=utf-8" -> "text/html"
-std::string media_type(std::string_view value) {
-    return boost::algorithm::trim_copy(std::string(value.substr(0, value.find(';'))));
+std::string_view media_type(std::string_view value) {
+    return trim(value.substr(0, value.find(';')));
 }
 
 bool is_json(const HttpRequest& request) {
     const std::optional<std::string> type = request.header("Content-Type");
-    return type && boost::algorithm::iequals(media_type(*type), "application/json");
+    return type && equals_ignoring_case(media_type(*type), "application/json");
 }
 
 // True if one of the listed ranges covers `type`, which is "group/name".
@@ -35,9 +34,9 @@ bool accepts(std::string_view ranges, std::string_view type) {
     const std::string group(type.substr(0, type.find('/')));
     while (!ranges.empty()) {
         const std::size_t end = std::min(ranges.find(','), ranges.size());
-        const std::string range = media_type(ranges.substr(0, end));
-        if (boost::algorithm::iequals(range, type) || range == "*/*" ||
-            boost::algorithm::iequals(range, group + "/*")) {
+        const std::string_view range = media_type(ranges.substr(0, end));
+        if (equals_ignoring_case(range, type) || range == "*/*" ||
+            equals_ignoring_case(range, group + "/*")) {
             return true;
         }
         ranges.remove_prefix(std::min(end + 1, ranges.size()));

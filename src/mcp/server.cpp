@@ -224,10 +224,12 @@ Task<HttpResponse> Server::serve_call(Call call, HttpRequest request,
     }
     Reply reply = co_await dispatcher_->answer(std::move(call), std::move(cancellation));
     if (stream && stream->is_open()) {
-        stream->put(access::message_event(std::move(reply.text)));
+        stream->put(access::message_event(text_of(std::move(reply))));
         co_return HttpResponse{};
     }
-    co_return respond(status_of(reply, era), std::move(reply.text));
+    co_return HttpResponse{.status = status_of(reply, era),
+                           .body = std::move(reply.begin),
+                           .rest = std::move(reply.rest)};
 }
 
 Task<HttpResponse> Server::begin_session(Call call, CancellationPtr cancellation) {
@@ -238,8 +240,9 @@ Task<HttpResponse> Server::begin_session(Call call, CancellationPtr cancellation
     }
     call.memory = &session->memory();
     Reply reply = co_await dispatcher_->answer(std::move(call), std::move(cancellation));
-    HttpResponse response = respond(200, std::move(reply.text));
-    if (reply.error) {
+    const bool failed = reply.error.has_value();
+    HttpResponse response = respond(200, text_of(std::move(reply)));
+    if (failed) {
         sessions_.end(session);
     } else {
         response.headers.emplace_back(kSessionHeader, session->id());
@@ -293,7 +296,7 @@ Task<void> Server::answer_in_session(HttpSessionPtr session, SessionStreamPtr st
     if (cancellation->requested()) {
         stream->close();
     } else {
-        stream->answer(std::move(reply.text));
+        stream->answer(text_of(std::move(reply)));
     }
 }
 
@@ -344,7 +347,7 @@ Task<std::optional<std::string>> Server::serve_element(json::value element, Call
     }
     pattern.message = std::move(*message);
     Reply reply = co_await dispatcher_->answer(std::move(pattern), std::move(cancellation));
-    co_return std::move(reply.text);
+    co_return text_of(std::move(reply));
 }
 
 Task<HttpResponse> Server::handle_get(HttpRequest request, CancellationPtr cancellation) {

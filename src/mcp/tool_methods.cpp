@@ -83,27 +83,30 @@ std::string ToolMethods::make_list(const Call& call) const {
             }
         }
     }
-    return to_text(encode(list, call.revision, identity_));
+    std::string text = to_text(encode(list, call.revision, identity_));
+    text += kEndOfMessage;
+    return text;
 }
 
-Task<RpcResult<std::string>> ToolMethods::list(Call call, CancellationPtr /*cancellation*/) {
+RpcResult<std::shared_ptr<const std::string>> ToolMethods::list(const Call& call) {
     if (call.message.params.contains("cursor")) {
-        co_return rpc_fail(RpcCode::InvalidParams,
-                           "tools/list gives all tools at once, so no cursor is valid; leave "
-                           "params.cursor out.");
+        return rpc_fail(RpcCode::InvalidParams,
+                        "tools/list gives all tools at once, so no cursor is valid; leave "
+                        "params.cursor out.");
     }
     std::vector<KnownTools::List>& lists = known().lists;
     const auto found = std::ranges::find_if(lists, [&call](const KnownTools::List& list) {
         return list.revision == call.revision && list.rights == call.rights;
     });
     if (found != lists.end()) {
-        co_return found->text;
+        return found->text;
     }
     if (lists.size() >= kMostLists) {
         lists.clear();
     }
-    lists.push_back({call.revision, call.rights, make_list(call)});
-    co_return lists.back().text;
+    lists.push_back(
+        {call.revision, call.rights, std::make_shared<const std::string>(make_list(call))});
+    return lists.back().text;
 }
 
 Provider* ToolMethods::find(std::string_view name) const {

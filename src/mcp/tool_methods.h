@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,11 @@ namespace belljar::mcp {
 
 // What the providers' tools are, as long as they do not change.
 struct KnownTools {
-    // An answer to tools/list, which is long.
+    // What follows the id in an answer to tools/list, which is long: all who ask alike share it.
     struct List {
         Revision revision;
         access::Rights rights;
-        std::string text;
+        std::shared_ptr<const std::string> text;
     };
 
     std::uint64_t version = 0;
@@ -38,7 +39,8 @@ class ToolMethods {
     ToolMethods(const Identity& identity, const Providers& providers, Rounds& rounds, Tasks& tasks)
         : identity_(identity), providers_(providers), rounds_(rounds), tasks_(tasks) {}
 
-    Task<RpcResult<std::string>> list(Call call, engine::CancellationPtr cancellation);
+    // The rest of the answer: the result and kEndOfMessage.
+    [[nodiscard]] RpcResult<std::shared_ptr<const std::string>> list(const Call& call);
     Task<RpcResult<std::string>> call(Call call, engine::CancellationPtr cancellation);
 
     // What is wrong with the headers that repeat arguments of this tools/call.

@@ -30,6 +30,77 @@ TEST_F(ToolMethodsTest, ListsEveryToolOnce) {
     EXPECT_EQ(error_of(ask("tools/list", {{"cursor", "x"}})), -32602);
 }
 
+// Tools that change while the server runs, one of which not everybody may call.
+class ChangingProvider final : public Provider {
+   public:
+    std::vector<ToolDefinition> tools() const override {
+        ++asked;
+        return {{.name = "open", .title = "Open", .description = description},
+                {.name = "guarded", .description = "d"}};
+    }
+    std::uint64_t tools_version() const override { return version; }
+    bool has_tool(std::string_view name) const override {
+        return name == "open" || name == "guarded";
+    }
+    access::Rights tool_needs(std::string_view name) const override {
+        return name == "guarded" ? access::Rights{access::Right::RunExec} : access::Rights{};
+    }
+
+    std::uint64_t version = 1;
+    std::string description = "first";
+    mutable int asked = 0;
+};
+
+class KeptListTest : public MethodTest {
+   protected:
+    Reply list(json::value id, Revision revision = kModernRevision,
+               access::Rights rights = access::Rights::all()) {
+        Call call = modern_call("tools/list");
+        call.message.id = std::move(id);
+        call.revision = revision;
+        call.rights = rights;
+        return run(own.answer(std::move(call), cancellation));
+    }
+
+    ChangingProvider provider;
+    Dispatcher own{{.version = "1.2.3"}, {&provider}, changes, tasks};
+};
+
+TEST_F(KeptListTest, IsSharedByAllWhoAskAlikeWhateverTheirId) {
+    const Reply first = list(1);
+    const int asked = provider.asked;
+    const Reply second = list("x");
+    EXPECT_EQ(provider.asked, asked);
+    EXPECT_EQ(first.rest, second.rest);
+    const json::value answered = parse_json(text_of(second)).value();
+    EXPECT_EQ(answered.at("id"), json::value("x"));
+    EXPECT_EQ(answered.at("result"), parse_json(text_of(first)).value().at("result"));
+}
+
+TEST_F(KeptListTest, IsMadeAnewWhenToolsChange) {
+    EXPECT_TRUE(text_of(list(1)).contains("\"first\""));
+    const Reply old = list(1);
+    provider.description = "second";
+    provider.version = 2;
+    EXPECT_TRUE(text_of(list(1)).contains("\"second\""));
+    EXPECT_FALSE(text_of(list(1)).contains("\"first\""));
+    EXPECT_TRUE(text_of(old).contains("\"first\""));  // on its way out while they changed
+}
+
+TEST_F(KeptListTest, IsAnotherForOtherRights) {
+    EXPECT_TRUE(text_of(list(1)).contains("\"guarded\""));
+    EXPECT_FALSE(text_of(list(1, kModernRevision, {})).contains("\"guarded\""));
+    EXPECT_TRUE(text_of(list(1)).contains("\"guarded\""));
+    EXPECT_FALSE(text_of(list(1, kModernRevision, {})).contains("\"guarded\""));
+}
+
+TEST_F(KeptListTest, IsAnotherForEveryRevision) {
+    EXPECT_TRUE(text_of(list(1)).contains("resultType"));
+    EXPECT_FALSE(text_of(list(1, Revision::V2025_06_18)).contains("resultType"));
+    EXPECT_TRUE(text_of(list(1, Revision::V2025_06_18)).contains("\"title\""));
+    EXPECT_FALSE(text_of(list(1, Revision::V2024_11_05)).contains("\"title\""));
+}
+
 TEST_F(ToolMethodsTest, CallsWithAndWithoutArguments) {
     EXPECT_EQ(call_tool("greet", {{"name", "Anna"}}).at_pointer("/result/content/0/text"),
               json::value("Hello, Anna!"));

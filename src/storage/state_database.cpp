@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/beneath.h"
 #include "storage/state_migrations.h"
 
@@ -45,15 +46,15 @@ Result<void> mark_end(SqliteDatabase& database, const std::string& how) {
 
 // What a job does, it does as a whole or not at all.
 Result<void> do_job(SqliteDatabase& database, const StateDatabase::Job& job) {
-    BJ_TRY_VOID(database.run("SAVEPOINT job"));
+    BJ_TRY_VOID(database.change("SAVEPOINT job"));
     Result<void> result = job.work(database);
     if (!database.in_transaction()) {
         return result ? fail(ErrorCode::Internal, "the transaction was lost") : result;
     }
     if (!result) {
-        BJ_TRY_VOID(database.run("ROLLBACK TO job"));
+        BJ_TRY_VOID(database.change("ROLLBACK TO job"));
     }
-    BJ_TRY_VOID(database.run("RELEASE job"));
+    BJ_TRY_VOID(database.change("RELEASE job"));
     return result;
 }
 
@@ -147,6 +148,9 @@ bool StateDatabase::submit(Job job) {
             dropped_ += open_ ? 1 : 0;
             return false;
         }
+        if (replace(job)) {
+            return true;
+        }
         queued_bytes_ += job.size;
         queue_.push_back(std::move(job));
         const bool many =
@@ -157,6 +161,21 @@ bool StateDatabase::submit(Job job) {
         }
     }
     changed_.notify_all();
+    return true;
+}
+
+bool StateDatabase::replace(Job& job) {
+    if (job.subject.empty()) {
+        return false;
+    }
+    BJ_ASSERT(!job.done);
+    const auto [place, fresh] = subjects_.try_emplace(job.subject, taken_ + queue_.size());
+    if (fresh) {
+        return false;
+    }
+    Job& waiting = queue_[place->second - taken_];
+    queued_bytes_ += job.size - waiting.size;
+    waiting = std::move(job);
     return true;
 }
 
@@ -241,8 +260,10 @@ std::optional<std::vector<StateDatabase::Job>> StateDatabase::next_batch() {
     std::vector<Job> batch;
     while (!queue_.empty() && batch.size() < kLargestBatch) {
         queued_bytes_ -= queue_.front().size;
+        subjects_.erase(queue_.front().subject);
         batch.push_back(std::move(queue_.front()));
         queue_.pop_front();
+        ++taken_;
     }
     urgent_ = !queue_.empty();
     if (const std::uint64_t dropped = std::exchange(dropped_, 0); dropped > 0) {

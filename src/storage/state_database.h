@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +39,9 @@ class StateDatabase {
         // On the database's thread, once it is written; may be missing.
         std::function<void(Result<void>)> done{};
         std::size_t size = 0;  // of what it holds in memory, roughly
+        // What it tells of, if a later job tells all of it anew: one of the same subject takes the
+        // place of one that still waits. Not with `done`.
+        std::string subject{};
     };
 
     struct Options {
@@ -72,6 +76,8 @@ class StateDatabase {
    private:
     StateDatabase(Fd directory, std::string path, Options options, const Log& log);
 
+    // With the lock. False if none of the same subject waits.
+    bool replace(Job& job);
     void serve(std::function<Result<void>(SqliteDatabase&)> first);
     [[nodiscard]] Result<SqliteDatabase> open_here() const;
     [[nodiscard]] Error explain(const Error& error) const;
@@ -88,6 +94,8 @@ class StateDatabase {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Job> queue_;
+    std::uint64_t taken_ = 0;  // jobs that have left the queue, which tells where one stands in it
+    std::unordered_map<std::string, std::uint64_t> subjects_;  // by number, from the first job on
     std::size_t queued_bytes_ = 0;
     bool urgent_ = false;  // somebody waits for something in the queue, or it has become long
     std::uint64_t dropped_ = 0;

@@ -96,6 +96,31 @@ RunRecord run_of(const std::string& principal, const std::string& id) {
                      .grade = "strong"}};
 }
 
+TEST_F(StateDatabaseTest, ALaterJobTakesThePlaceOfOneThatTellsLess) {
+    ASSERT_TRUE(start({.rest = std::chrono::minutes(1)}));
+    std::vector<std::string> done;
+    const auto leave = [&](const std::string& subject, const std::string& what) {
+        return database_->submit({.work = [&done, what](SqliteDatabase&) -> Result<void> {
+                                      done.push_back(what);
+                                      return {};
+                                  },
+                                  .size = 10,
+                                  .subject = subject});
+    };
+    for (const std::string turn : {"first ", "second "}) {
+        EXPECT_TRUE(leave("a", turn + "a begins"));
+        EXPECT_TRUE(leave("b", turn + "b begins"));
+        EXPECT_TRUE(leave("", turn + "counted"));
+        EXPECT_TRUE(leave("a", turn + "a ends"));
+        EXPECT_TRUE(leave("", turn + "counted"));
+        EXPECT_TRUE(perform([](SqliteDatabase&) -> Result<void> { return {}; }));
+    }
+    const std::vector<std::string> expected{"first a ends",   "first b begins", "first counted",
+                                            "first counted",  "second a ends",  "second b begins",
+                                            "second counted", "second counted"};
+    EXPECT_EQ(done, expected);
+}
+
 TEST_F(StateDatabaseTest, WhatNobodyWaitsForRestsUntilSomebodyDoes) {
     ASSERT_TRUE(start({.rest = std::chrono::hours(1)}));
     std::vector<int> order;  // the promise below comes after it

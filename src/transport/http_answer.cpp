@@ -1,5 +1,7 @@
 #include "transport/http_answer.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 #include <utility>
 
@@ -13,9 +15,22 @@ bool is_alone(std::string_view name) {
     return name == "Cache-Control" || name == "X-Content-Type-Options";
 }
 
-template <typename Body>
-http::response<Body> begin(const access::HttpResponse& answer, Connectivity connectivity) {
-    http::response<Body> response(static_cast<http::status>(answer.status), kHttp11);
+std::string text_of(const HeadOfAnswer& head) {
+    std::string text = fmt::format("HTTP/1.1 {} {}\r\n", head.result_int(), head.reason());
+    for (const auto& field : head) {
+        text += field.name_string();
+        text += ": ";
+        text += field.value();
+        text += "\r\n";
+    }
+    text += "\r\n";
+    return text;
+}
+
+}  // namespace
+
+HeadOfAnswer begin_answer(const access::HttpResponse& answer, Connectivity connectivity) {
+    HeadOfAnswer response(static_cast<http::status>(answer.status), kHttp11);
     // Nothing that is answered here is for a cache or for guessing browsers, unless it says so.
     response.set(http::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
@@ -33,17 +48,16 @@ http::response<Body> begin(const access::HttpResponse& answer, Connectivity conn
     return response;
 }
 
-}  // namespace
-
-HeadOfAnswer begin_answer(const access::HttpResponse& answer, Connectivity connectivity) {
-    return begin<http::empty_body>(answer, connectivity);
+WholeAnswer whole_answer(access::HttpResponse answer, Connectivity connectivity) {
+    HeadOfAnswer head = begin_answer(answer, connectivity);
+    head.content_length(answer.length());
+    return {.head = text_of(head), .body = std::move(answer.body), .rest = std::move(answer.rest)};
 }
 
-WholeAnswer whole_answer(access::HttpResponse answer, Connectivity connectivity) {
-    auto response = begin<http::string_body>(answer, connectivity);
-    response.body() = std::move(answer.body);
-    response.prepare_payload();
-    return response;
+std::array<boost::asio::const_buffer, 3> WholeAnswer::buffers() const {
+    namespace asio = boost::asio;
+    return {asio::buffer(head), asio::buffer(body),
+            rest ? asio::buffer(*rest) : asio::const_buffer{}};
 }
 
 }  // namespace belljar::transport

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cerrno>
@@ -75,7 +76,10 @@ HttpConnection::HttpConnection(HttpServer& server, Socket socket, Peer peer)
     server_.open_.insert(this);
 }
 
-HttpConnection::~HttpConnection() { server_.open_.erase(this); }
+HttpConnection::~HttpConnection() {
+    server_.open_.erase(this);
+    server_.unwatched_.erase(this);
+}
 
 Task<void> HttpConnection::run(TlsFiles* tls) {
     if (tls != nullptr) {
@@ -126,7 +130,9 @@ Task<Connectivity> HttpConnection::serve_one() {
     }
     const bool keeps = parser_->get().keep_alive();
     HttpResponse answer = co_await handle(std::move(reading.request));
-    access::shape_refusal(known_head(), answer);
+    if (answer.status >= 400) {
+        access::shape_refusal(known_head(), answer);
+    }
     const bool stays = keeps && !server_.draining_;
     const Connectivity connectivity = stays ? Connectivity::KeepAlive : Connectivity::Close;
     if (sender_) {
@@ -284,11 +290,20 @@ Task<Wire::Error> HttpConnection::say_continue() {
     Wire::Error error;
     if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
         wire_.expires_after(server_.options_.times.write);
-        WholeAnswer proceed(http::status::continue_, kHttp11);
+        HeadOfAnswer proceed(http::status::continue_, kHttp11);
         co_await http::async_write(wire_, proceed,
                                    asio::redirect_error(asio::use_awaitable, error));
     }
     co_return error;
+}
+
+// What has come together with the head, which is all of a short body.
+Wire::Error HttpConnection::parse_waiting() {
+    Wire::Error error = http::error::need_more;
+    if (buffer_.size() > 0) {
+        buffer_.consume(parser_->put(buffer_.data(), error));
+    }
+    return error;
 }
 
 // Into the request's body, or into the file if there is one. A client that is slower than the rate
@@ -302,10 +317,12 @@ Task<std::optional<HttpResponse>> HttpConnection::read_pieces(HttpRequest* reque
     while (!parser_->is_done()) {
         parser_->get().body().data = piece.data();
         parser_->get().body().size = piece.size();
-        wire_.expires_at(begin + std::chrono::seconds(size / server_.options_.body_rate.count));
-        Wire::Error error;
-        co_await http::async_read_some(wire_, buffer_, *parser_,
-                                       asio::redirect_error(asio::use_awaitable, error));
+        Wire::Error error = parse_waiting();
+        if (error == http::error::need_more) {
+            wire_.expires_at(begin + std::chrono::seconds(size / server_.options_.body_rate.count));
+            co_await http::async_read_some(wire_, buffer_, *parser_,
+                                           asio::redirect_error(asio::use_awaitable, error));
+        }
         const std::string_view part(piece.data(), piece.size() - parser_->get().body().size);
         if (error == http::error::body_limit) {
             co_return too_large(plan.limit);
@@ -335,7 +352,8 @@ Task<HttpResponse> HttpConnection::handle(HttpRequest request) {
     wire_.expires_never();
     running_ = std::make_shared<engine::Cancellation>();
     watching_ = std::make_shared<bool>(true);
-    watch_for_hang_up();
+    watched_ = false;
+    server_.watch_soon(this);
     sender_.reset();
     answer_stream_ = std::make_shared<access::ResponseStream>(access::ResponseStream::Reader{
         .on_open = [this] { begin_stream(); }, .on_piece = [this] { sender_->notice(); }});
@@ -377,6 +395,12 @@ void HttpConnection::begin_stream() {
     sender_->begin(server_.writers_);
 }
 
+void HttpConnection::watch() {
+    if (watching_ && !std::exchange(watched_, true)) {
+        watch_for_hang_up();
+    }
+}
+
 // Until the request is answered. It may be over, and all of this gone, when the call comes.
 void HttpConnection::watch_for_hang_up() {
     wire_.socket().async_wait(Socket::wait_read,
@@ -409,7 +433,9 @@ void HttpConnection::end_watch() {
     answer_stream_->detach();
     watching_ = nullptr;
     again_ = nullptr;
-    wire_.cancel();
+    if (watched_ || sender_) {
+        wire_.cancel();
+    }
 }
 
 Task<Connectivity> HttpConnection::write(HttpResponse answer, Connectivity connectivity) {
@@ -421,9 +447,11 @@ Task<Connectivity> HttpConnection::write(HttpResponse answer, Connectivity conne
     wire_.expires_after(server_.options_.times.write);
     WholeAnswer response = whole_answer(std::move(answer), connectivity);
     if (verb_ == http::verb::head) {
-        response.body().clear();  // the length stays as it was
+        response.body.clear();  // the length stays as it was
+        response.rest.reset();
     }
-    co_await http::async_write(wire_, response, asio::redirect_error(asio::use_awaitable, error));
+    co_await asio::async_write(wire_, response.buffers(),
+                               asio::redirect_error(asio::use_awaitable, error));
     broken_ = broken_ || error;
     co_return error ? Connectivity::Close : connectivity;
 }

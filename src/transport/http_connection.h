@@ -31,6 +31,8 @@ class HttpConnection {
     Task<void> run(TlsFiles* tls);
     // Ends what is under way.
     void stop();
+    // From now on a hang-up ends the request that is under way, if there is one.
+    void watch();
     // Whether somebody waits for an answer that will come by itself; a stream that was asked for
     // with GET goes on as long as both sides like.
     [[nodiscard]] bool is_busy() const;
@@ -59,6 +61,7 @@ class HttpConnection {
     Task<std::optional<access::HttpResponse>> read_pieces(access::HttpRequest* request,
                                                           access::BodyPlan plan, Fd file);
     Task<Wire::Error> say_continue();
+    [[nodiscard]] Wire::Error parse_waiting();
     [[nodiscard]] access::BodyPlan plan_for(const access::HttpRequest& request) const;
     [[nodiscard]] std::string_view waiting() const;
 
@@ -83,6 +86,7 @@ class HttpConnection {
     bool broken_ = false;  // the client is gone
     engine::CancellationPtr running_;
     std::shared_ptr<bool> watching_;  // as long as somebody may wait for a hang-up
+    bool watched_ = false;            // somebody does, or has
     std::unique_ptr<asio::steady_timer> again_;
     access::ResponseStreamPtr answer_stream_;
     std::unique_ptr<StreamSender> sender_;

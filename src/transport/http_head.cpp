@@ -17,9 +17,9 @@ HeadFault bad(std::string_view what) {
     return {.status = 400, .message = fmt::format("not a valid HTTP/1.1 request: {}", what)};
 }
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-bool is_token_letter(char letter) {
+constexpr bool is_token_letter(char letter) {
     constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
     return is_digit(letter) || (letter >= 'a' && letter <= 'z') ||
            (letter >= 'A' && letter <= 'Z') || kMarks.contains(letter);
@@ -106,21 +106,21 @@ std::optional<HeadFault> check_field(std::string_view line, Framing& framing) {
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
         return bad("a header must be a name, a colon and a value, on one line");
     }
-    const std::string name = to_lower(line.substr(0, colon));
+    const std::string_view name = line.substr(0, colon);
     const std::string_view value = trim(line.substr(colon + 1));
-    if (name == "content-length") {
+    if (equals_ignoring_case(name, "content-length")) {
         ++framing.lengths;
         if (value.empty() || value.size() > kMostDigits || !std::ranges::all_of(value, is_digit)) {
             return bad("Content-Length must be a number");
         }
     }
-    if (name == "transfer-encoding") {
+    if (equals_ignoring_case(name, "transfer-encoding")) {
         ++framing.encodings;
         if (to_lower(value) != "chunked") {
             return bad("the only Transfer-Encoding taken is chunked");
         }
     }
-    framing.hosts += name == "host" ? 1 : 0;
+    framing.hosts += equals_ignoring_case(name, "host") ? 1 : 0;
     return std::nullopt;
 }
 

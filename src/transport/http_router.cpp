@@ -116,7 +116,6 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
     const access::Gate::Door door = door_of(request);
     std::expected<access::Caller, HttpResponse> caller = gate_.examine(request, door);
     std::optional<HttpResponse> refusal;
-    Note note = note_of(request);
     if (!caller) {
         refusal = std::move(caller.error());
         if (refusal->status == 401 && watch_.on_stranger && request.header("Authorization")) {
@@ -124,7 +123,6 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
         }
         slow_down(request, *refusal);
     } else if (door == access::Gate::Door::Guarded && watch_.limiter != nullptr) {
-        note.principal = caller->principal;
         const access::RateLimiter::Verdict verdict = watch_.limiter->take(*caller, Clock::now());
         if (verdict.retry_after) {
             refusal = access::refuse_rate(verdict);
@@ -136,14 +134,18 @@ std::optional<HttpResponse> HttpRouter::check(const HttpRequest& request) {
         }
     }
     if (refusal) {
+        Note note = note_of(request);
+        if (caller) {
+            note.principal = caller->principal;
+        }
         tell(note, *refusal, refusal->body.size());
     }
     return refusal;
 }
 
-HttpRouter::Headers HttpRouter::headers_for(const HttpRequest& request) {
+HttpRouter::Headers HttpRouter::headers_for(const HttpRequest& request, access::Gate::Door door) {
     Headers headers = access::cross_origin_headers(request);
-    if (watch_.limiter != nullptr && door_of(request) == access::Gate::Door::Guarded) {
+    if (watch_.limiter != nullptr && door == access::Gate::Door::Guarded) {
         const access::Caller caller{.principal = request.principal, .limits = request.limits};
         std::ranges::move(access::rate_headers(watch_.limiter->look(caller, Clock::now())),
                           std::back_inserter(headers));
@@ -163,7 +165,7 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
         co_return std::move(*answer);
     }
     const Note note = note_of(request);
-    Headers headers = headers_for(request);
+    Headers headers = headers_for(request, door);
     const access::ResponseStreamPtr stream = request.stream;
     if (stream) {
         stream->add_headers(headers);
@@ -182,8 +184,7 @@ Task<HttpResponse> HttpRouter::answer(HttpRequest request, engine::CancellationP
         slow_down(head, response);  // such as a signed address that somebody made up
     }
     std::ranges::move(headers, std::back_inserter(response.headers));
-    const std::uint64_t body = response.file ? response.file->length : response.body.size();
-    tell(note, response, stream && stream->is_open() ? stream->taken() : body);
+    tell(note, response, stream && stream->is_open() ? stream->taken() : response.length());
     co_return response;
 }
 

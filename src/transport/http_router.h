@@ -84,7 +84,7 @@ class HttpRouter {
     void tell(const Note& note, const access::HttpResponse& response, std::uint64_t bytes_out);
     // 429 instead of one refusal more, if this address has had enough of them.
     void slow_down(const access::HttpRequest& request, access::HttpResponse& refusal);
-    [[nodiscard]] Headers headers_for(const access::HttpRequest& request);
+    [[nodiscard]] Headers headers_for(const access::HttpRequest& request, access::Gate::Door door);
     Task<access::HttpResponse> route(access::HttpRequest request,
                                      engine::CancellationPtr cancellation);
 

@@ -19,6 +19,7 @@ namespace {
 using boost::system::error_code;
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+constexpr auto kUnwatched = std::chrono::milliseconds(20);
 
 // Said without waiting: whoever has too many connections is owed no patience.
 void send_away(Socket& socket) {
@@ -49,7 +50,8 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, Handler handler, O
       log_(log),
       connections_(executor, log),
       writers_(executor, log),
-      accepting_(executor, log) {}
+      accepting_(executor, log),
+      next_look_(std::make_shared<asio::steady_timer>(executor)) {}
 
 HttpServer::~HttpServer() = default;
 
@@ -84,6 +86,23 @@ Task<void> HttpServer::accept_at(Door* door) {
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         }
     }
+}
+
+void HttpServer::watch_soon(HttpConnection* connection) {
+    const bool looks = !unwatched_.empty();
+    unwatched_.insert(connection);
+    if (looks) {
+        return;
+    }
+    next_look_->expires_after(kUnwatched);
+    next_look_->async_wait([this, alive = std::weak_ptr(next_look_)](const error_code& error) {
+        if (error || alive.expired()) {
+            return;
+        }
+        for (HttpConnection* young : std::exchange(unwatched_, {})) {
+            young->watch();
+        }
+    });
 }
 
 void HttpServer::admit(Socket socket, TlsFiles* tls) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -99,6 +100,9 @@ class HttpServer {
     Task<void> accept_at(Door* door);
     void admit(Socket socket, TlsFiles* tls);
     Task<void> serve(Socket socket, Peer peer, TlsFiles* tls);
+    // Its request is watched for a hang-up if it is still under way in a moment: to begin and end
+    // a watch takes longer than many an answer.
+    void watch_soon(HttpConnection* connection);
 
     asio::any_io_executor executor_;
     Handler handler_;
@@ -109,6 +113,8 @@ class HttpServer {
     TaskGroup accepting_;
     std::vector<std::unique_ptr<Door>> doors_;
     std::set<HttpConnection*> open_;
+    std::set<HttpConnection*> unwatched_;  // of the open ones, those that the next look is for
+    std::shared_ptr<asio::steady_timer> next_look_;
     std::map<std::string, std::size_t> by_address_;
     bool draining_ = false;
     bool stopping_ = false;

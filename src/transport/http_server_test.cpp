@@ -389,6 +389,25 @@ TEST_F(HttpServerTest, ReadsAChunkedBody) {
     EXPECT_EQ(answer.body, "abcde");
 }
 
+Task<HttpResponse> answer_with(std::shared_ptr<const std::string> rest) {
+    co_return HttpResponse{.body = "begin ", .rest = std::move(rest)};
+}
+
+TEST_F(HttpServerTest, SendsABodyWhoseEndIsShared) {
+    const auto rest = std::make_shared<const std::string>(500'000, 'x');
+    start([rest](HttpRequest, engine::CancellationPtr) { return answer_with(rest); });
+    const auto client = connect();
+    for (int turn = 0; turn < 2; ++turn) {
+        const Answer answer = exchange(*client, kGet);
+        EXPECT_EQ(answer.headers["Content-Length"], "500006");
+        EXPECT_TRUE(answer.body == "begin " + *rest);
+    }
+    run(client->send("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    const Answer head = receive(*client, Expect::HeaderOnly);
+    EXPECT_EQ(head.headers["Content-Length"], "500006");
+    EXPECT_EQ(exchange(*client, kGet).status, 200U);
+}
+
 TEST_F(HttpServerTest, HeadGetsTheLengthWithoutTheBody) {
     start([](HttpRequest, engine::CancellationPtr) -> Task<HttpResponse> {
         co_return HttpResponse{.body = "{\"a\":1}"};

@@ -50,20 +50,32 @@ Task<Wire::Error> Wire::wait_for_input(Duration time) {
 }
 
 Task<Wire::Error> Wire::wait(Socket::wait_type what, Duration time) {
-    const unsigned turn = ++*waits_;
-    late_.expires_after(time);
-    late_.async_wait([this, turn, waits = std::weak_ptr(waits_)](const Error& error) {
-        const std::shared_ptr<unsigned> current = waits.lock();
-        if (!error && current && *current == turn) {
+    wait_->deadline = Clock::now() + time;
+    if (!wait_->timer || *wait_->timer > *wait_->deadline) {
+        watch_deadline();
+    }
+    Error error;
+    co_await plain_.socket().async_wait(what, asio::redirect_error(asio::use_awaitable, error));
+    wait_->deadline.reset();
+    co_return error;
+}
+
+void Wire::watch_deadline() {
+    wait_->timer = wait_->deadline;
+    late_.expires_at(*wait_->timer);
+    late_.async_wait([this, shared = std::weak_ptr(wait_)](const Error& error) {
+        const std::shared_ptr<Wait> wait = shared.lock();
+        if (error || !wait) {
+            return;
+        }
+        wait->timer.reset();
+        if (wait->deadline && *wait->deadline > Clock::now()) {
+            watch_deadline();
+        } else if (wait->deadline) {
             Error ignored;
             plain_.socket().cancel(ignored);
         }
     });
-    Error error;
-    co_await plain_.socket().async_wait(what, asio::redirect_error(asio::use_awaitable, error));
-    ++*waits_;
-    late_.cancel();
-    co_return error;
 }
 
 Task<Wire::Error> Wire::send_file(const access::FilePart* part, Duration time) {

@@ -5,6 +5,7 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/error.hpp>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "access/http_message.h"
@@ -66,16 +67,24 @@ class Wire {
     [[nodiscard]] bool has_hung_up();
 
    private:
+    // One timer serves many waits: it stays set when one ends, and is set anew when it is too early
+    // for the one under way.
+    struct Wait {
+        std::optional<TimePoint> deadline{};  // of the wait under way
+        std::optional<TimePoint> timer{};     // when the timer will look
+    };
+
     Task<Error> send_by_kernel(const access::FilePart* part, Duration time);
     Task<Error> send_by_copy(const access::FilePart* part, Duration time);
     Task<Error> wait(Socket::wait_type what, Duration time);
+    void watch_deadline();
 
     Plain plain_;
     std::shared_ptr<asio::ssl::context> context_;  // as long as the connection uses it
     std::unique_ptr<Tls> tls_;
     bool aborted_ = false;
     asio::steady_timer late_;
-    std::shared_ptr<unsigned> waits_ = std::make_shared<unsigned>(0);  // a late timer looks at it
+    std::shared_ptr<Wait> wait_ = std::make_shared<Wait>();  // the timer looks at it, perhaps late
 };
 
 }  // namespace belljar::transport

@@ -60,8 +60,8 @@ class MethodTest : public testing::Test {
 
     // The whole answer.
     json::value answer(Call call) {
-        const Reply reply = run(dispatcher.answer(std::move(call), cancellation));
-        return parse_json(reply.text).value();
+        Reply reply = run(dispatcher.answer(std::move(call), cancellation));
+        return parse_json(text_of(std::move(reply))).value();
     }
 
     json::value ask(std::string_view method, json::object params = {},
