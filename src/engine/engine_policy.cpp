@@ -12,6 +12,7 @@
 #include "engine/grade.h"
 #include "engine/masking.h"
 #include "engine/scan_words.h"
+#include "policy/plain_program.h"
 #include "policy/validation.h"
 
 // What an engine decides about a request before anything of it runs.
@@ -56,6 +57,13 @@ bool has(const std::vector<Finding>& findings, ScanAction action) {
 // A cell's interpreter has run others before.
 bool reads_itself(const runner::Manifest& manifest, const RunRequest& request) {
     return manifest.has_reader && !request.session && !request.session_id;
+}
+
+// What comes along is read with the program.
+bool has_nothing_to_find(const runner::Manifest& manifest, const policy::Profile& profile,
+                         const RunRequest& request) {
+    return manifest.runner == "cpython" && request.files.empty() &&
+           policy::is_plain_python(request.code, profile.warn_builtins);
 }
 
 bool is_approved(const Approvals& approvals, const policy::Profile& profile, const RunPlan& plan) {
@@ -171,6 +179,12 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         if (intent == Intent::Run) {
             notice_refusal(asker, decision.error());
         }
+        co_return decision;
+    }
+    if (scans && has_nothing_to_find(*decision->manifest, **profile, decision->plan.request)) {
+        co_return decision;
+    }
+    if (scans && has_nothing_to_find(*decision->manifest, **profile, decision->plan.request)) {
         co_return decision;
     }
     if (scans && intent == Intent::Run &&
