@@ -1,12 +1,20 @@
-"""What a profile that scans and the audit trail add to a warm hello: three servers take turns."""
+"""What a profile that scans and the audit trail add to a warm hello: three servers take turns.
+
+Two servers of the same kind differ by a few percent, since each has its own places in memory and
+caches. So several of each kind are asked, one after the other, and their times are put together.
+"""
 
 import contextlib
+import itertools
+import time
 
 import latency
 from candidates_server import Asked, Execute, start_server
+from stats import Tally
 
 WARM_UP = 3
-REQUESTS = 150
+ROUNDS = 4  # each with servers of its own
+REQUESTS, BLOCK = 40, 5  # of each server in a round, with a pause before each; at a time
 PAUSE_SECONDS = 0.1
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
@@ -15,23 +23,47 @@ SERVERS = {
               {"BELLJAR_POLICY_PROFILE": "standard", "BELLJAR_AUDIT_ENABLED": "true"}),
     "without": ("POST /execute, neither",
                 {"BELLJAR_POLICY_PROFILE": "standard", "BELLJAR_AUDIT_ENABLED": "false"})}
+WAYS = {"": "one per 100 ms", "_tight": "without a pause"}
 
 
 def measure(place, turns, often, progress):
     """Two rows for each, by the names above: with a jar that waits for each request, and (`_tight`)
     in turns of some requests without a pause, after those of another have got their next jars."""
-    with contextlib.ExitStack() as stack:
-        waiting, tight = [], []
-        for key, (label, settings) in SERVERS.items():
-            server = start_server(place, f"governance-{key}", **settings)
-            stack.callback(server.stop)
-            server.settle()
-            for candidates, suffix, how in ((waiting, "", PAUSE_SECONDS), (tight, "_tight", 0)):
-                words = f"{label}, {'one per 100 ms' if how else 'without a pause'}"
-                candidates.append(Asked({key + suffix: words}, Execute(server.address)))
-                stack.callback(candidates[-1].close)
-        taken = latency.Turns(tight, often)
-        taken.warm_up(WARM_UP)
-        taken.take(turns, progress)
-        paced = latency.paced(waiting, REQUESTS, PAUSE_SECONDS, progress)
-        return {**paced, **taken.results()}
+    rows = {key + suffix: {"label": f"{label}, {way}"}
+            for suffix, way in WAYS.items() for key, (label, _) in SERVERS.items()}
+    tallies = {key: Tally() for key in rows}
+    for number in range(ROUNDS):
+        with contextlib.ExitStack() as stack:
+            waiting, tight = start_candidates(stack, place, number)
+            in_turns = latency.Turns(tight, often)
+            in_turns.warm_up(WARM_UP)
+            in_turns.take(max(1, turns // ROUNDS), progress)
+            at_rest = ask_at_rest(waiting, progress)
+            for row in (*in_turns.rows, *at_rest):
+                for key, tally in row.tallies.items():
+                    tallies[key].add(tally)
+    return {key: {**row, **tallies[key].result()} for key, row in rows.items()}
+
+
+def start_candidates(stack, place, number):
+    """(for requests with a pause, for those without), of servers that end with `stack`."""
+    candidates = {suffix: [] for suffix in WAYS}
+    for key, (_, settings) in SERVERS.items():
+        server = start_server(place, f"governance-{key}-{number}", **settings)
+        stack.callback(server.stop)
+        server.settle()
+        for suffix in WAYS:
+            candidates[suffix].append(Asked({key + suffix: ""}, Execute(server.address)))
+            stack.callback(candidates[suffix][-1].close)
+    return candidates.values()
+
+
+def ask_at_rest(candidates, progress):
+    rows, tokens = [latency.Row(one) for one in candidates], map(str, itertools.count(1))
+    for start in range(0, REQUESTS, BLOCK):
+        progress(f"{start} of {REQUESTS}")
+        for row in rows:
+            for _ in range(BLOCK):
+                time.sleep(PAUSE_SECONDS)
+                row.run(next(tokens), kept=True)
+    return rows
