@@ -38,8 +38,8 @@ void post(mcp::Server& server, access::Headers headers, std::string_view body) {
                                           .headers = std::move(headers),
                                           .body = std::string(body)},
                                          std::make_shared<engine::Cancellation>()));
-    BJ_ASSERT(response.status == 202 ? response.body.empty()
-                                     : parse_json(response.body).has_value());
+    const std::string answer = response.body + (response.rest ? *response.rest : "");
+    BJ_ASSERT(response.status == 202 ? answer.empty() : parse_json(answer).has_value());
 }
 
 void speak(mcp::Server& server, std::string_view lines) {

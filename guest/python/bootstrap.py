@@ -529,7 +529,7 @@ def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
     global WORKSPACE, MAIN, LAST_PRELOADED, PACKAGE, READS, atexit, gc, select, threading
-    strangers = note_fork_hooks()
+    register, strangers = os.register_at_fork, note_fork_hooks()
     import atexit
     import gc
     import importlib
@@ -546,6 +546,7 @@ def be_zygote(modules):
             pass  # not part of every installation
     if "matplotlib.pyplot" in MODULES:
         attempt(draw_something)
+    os.register_at_fork = register
     LAST_PRELOADED = next(reversed(sys.modules))
     load_reader()
     put_off_logging()

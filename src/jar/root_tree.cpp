@@ -22,7 +22,8 @@ namespace {
 constexpr std::uint64_t kLocked = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::uint64_t kReadOnly = kLocked | MOUNT_ATTR_RDONLY;
 
-// Names on the stage, besides those of layers.
+// Names on the stage.
+constexpr const char* kLower = "lower";
 constexpr const char* kEmpty = "empty";
 constexpr const char* kRoot = "root";
 
@@ -92,15 +93,15 @@ Result<Fd> make_guest_tmpfs(std::uint64_t size, const Spec& spec) {
 }
 
 // Shows `source` read-only at `name`. An overlay needs a second layer where it has no upper one.
-// What is on the stage goes with it: each unmount of its own would wait for all processors.
+// Layers are mounted over each other and go with the stage: each unmount of its own would wait for
+// all processors.
 Result<void> show_directory(const Fd& root, const char* name, const std::string& source) {
     BJ_TRY(const Fd stage, open_stage());
-    const std::string lower = std::string("lower-") + name;
-    BJ_TRY_VOID(make_directory(stage, lower.c_str(), 0755));
     BJ_TRY(const Fd layer, clone_mount(source, kReadOnly, Depth::ThisMount));
-    BJ_TRY_VOID(attach_mount(layer, stage, lower.c_str()));
-    BJ_TRY(const Fd overlay,
-           make_filesystem("overlay", {{"lowerdir", lower + ":" + kEmpty}}, kReadOnly));
+    BJ_TRY_VOID(attach_mount(layer, stage, kLower));
+    BJ_TRY(
+        const Fd overlay,
+        make_filesystem("overlay", {{"lowerdir", std::string(kLower) + ":" + kEmpty}}, kReadOnly));
     BJ_TRY_VOID(make_directory(root, name, 0755));
     return attach_mount(overlay, root, name);
 }
@@ -193,7 +194,7 @@ Result<void> make_stage() {
                            kLocked));
     const Fd host_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     BJ_TRY_VOID(attach_mount(stage, host_root, "proc"));
-    for (const char* name : {kEmpty, kRoot}) {
+    for (const char* name : {kLower, kEmpty, kRoot}) {
         BJ_TRY_VOID(make_directory(stage, name, 0755));
     }
     if (::fchdir(stage.get()) != 0) {

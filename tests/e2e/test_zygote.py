@@ -101,6 +101,7 @@ HABITS = {
     "itself": "import os, sys\nprint(os.getuid(), os.getcwd(), sys.argv, sys.flags.isolated, "
               "sorted(os.environ), os.listdir('/proc/self/fd'), __name__, __file__)",
     "its limits": "import resource\nprint([resource.getrlimit(number) for number in range(16)])",
+    "what others are told of forks": "import os\nprint(os.register_at_fork)",
     "its signals": "import signal\nprint([str(signal.getsignal(n)) for n in (2, 13, 15, 17, 25)], "
                    "signal.pthread_sigmask(signal.SIG_BLOCK, []))",
 }
