@@ -19,11 +19,7 @@ namespace {
 struct Span {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    bool has_code = false;
-
-    [[nodiscard]] bool contains(std::uintptr_t address) const {
-        return address >= begin && address < end;
-    }
+    int protection = PROT_READ;
 };
 
 using Spans = std::vector<Span>;
@@ -48,12 +44,12 @@ int note_spans(dl_phdr_info* object, std::size_t, void* found) {
         const std::uintptr_t start = object->dlpi_addr + header.p_vaddr;
         const Span span{.begin = round_down(start, page),
                         .end = round_up(start + header.p_filesz, page),
-                        .has_code = (header.p_flags & PF_X) != 0};
+                        .protection = PROT_READ | ((header.p_flags & PF_X) != 0 ? PROT_EXEC : 0)};
         if ((header.p_flags & PF_W) != 0) {
             goes_on = false;
         } else if (goes_on && spans.back().end == span.begin) {
             spans.back().end = span.end;
-            spans.back().has_code = spans.back().has_code || span.has_code;
+            spans.back().protection |= span.protection;
         } else {
             spans.push_back(span);
             goes_on = true;
@@ -64,14 +60,14 @@ int note_spans(dl_phdr_info* object, std::size_t, void* found) {
 
 // A copy that is not where it belongs yet. Whether it may be executed is known before anything of
 // the interpreter's own is touched.
-void* copy_page(std::uintptr_t page, bool has_code) {
+void* copy_page(std::uintptr_t page, int protection) {
     void* const room = reserve_large_pages(kLargePage);
     if (room == nullptr) {
         return nullptr;
     }
     std::memcpy(room, reinterpret_cast<const void*>(page), kLargePage);
     if (!collapse(reinterpret_cast<std::uintptr_t>(room), kLargePage) ||
-        ::mprotect(room, kLargePage, PROT_READ | (has_code ? PROT_EXEC : 0)) != 0) {
+        ::mprotect(room, kLargePage, protection) != 0) {
         ::munmap(room, kLargePage);
         return nullptr;
     }
@@ -81,7 +77,7 @@ void* copy_page(std::uintptr_t page, bool has_code) {
 void replace_pages(const Span& span) {
     for (std::uintptr_t page = round_up(span.begin, kLargePage); page + kLargePage <= span.end;
          page += kLargePage) {
-        void* const copy = copy_page(page, span.has_code);
+        void* const copy = copy_page(page, span.protection);
         if (copy == nullptr) {
             return;
         }

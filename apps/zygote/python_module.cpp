@@ -1,6 +1,5 @@
-// Makes a zygote of a Python interpreter: `serve(program, prepare, strangers)` returns in every
-// guest, and never in the interpreter that called it. `program` is the interpreter's file,
-// `prepare` is called ahead of each guest, `strangers` says whether modules want to know of forks.
+// Makes a zygote of a Python interpreter: `serve(strangers)` returns in every guest, and never in
+// the interpreter that called it. `strangers` says whether modules want to know of forks.
 // `gather()` comes before the first import: from then on objects are placed where their memory can
 // be had in large pages.
 
@@ -52,7 +51,7 @@ bool fork_one(const jar::GuestOrder& order, Listeners listeners, jar::OrderAnswe
 }
 
 PyObject* serve(PyObject*, PyObject* strangers) {
-    const Listeners listeners = PyObject_IsTrue(strangers) == 1 ? Listeners::Some : Listeners::None;
+    const Listeners listeners = PyObject_IsTrue(strangers) == 0 ? Listeners::None : Listeners::Some;
     belljar::Fd warden(jar::kZygoteControl);
     // Guests that look for their siblings' parent find nothing to read.
     if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
