@@ -100,23 +100,35 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
     made.waits_ = timeout == Duration::max();
     made.resources_ = std::move(resources);
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
-    const bool from_nursery = made.mode_ != jar::Mode::Nested;
-    if (from_nursery) {
-        BJ_TRY_VOID(parents.nursery.order(sockets.second, made.resources_.cgroup.clone_target()));
+    const bool forked = spec.message.guest == jar::GuestKind::Fork;
+    jar::SocketPair guest_sockets;
+    if (forked) {
+        BJ_TRY(guest_sockets, jar::make_seqpacket_pair());
+        spec.guest_socket = std::move(guest_sockets.first);
     }
-    const Result<void> equipped = parents.equip ? parents.equip(spec) : Result<void>{};
-    BJ_TRY(made.process_,
-           from_nursery ? parents.nursery.take_born() : fork_init(parents.init, sockets.second));
+    // Init finds it when it is born.
+    BJ_TRY_VOID(jar::send_spec(sockets.first, spec));
+    Result<void> equipped;
+    if (made.mode_ == jar::Mode::Nested) {
+        BJ_TRY(made.process_, fork_init(parents.init, sockets.second));
+    } else {
+        BJ_TRY_VOID(parents.nursery.order(sockets.second, made.resources_.cgroup.clone_target()));
+        equipped = parents.equip ? parents.equip(spec) : Result<void>{};
+        if (equipped) {
+            equipped = jar::send_mounts(sockets.first, spec);
+        }
+        BJ_TRY(made.process_, parents.nursery.take_born());
+    }
     made.reports_ = std::move(sockets.first);
     made.started_ = Clock::now();
     made.deadline_ = made.started_ + kSetUpTime;
     made.outcome_.jar = id;
-    const Result<void> told = equipped ? jar::send_spec(made.reports_, spec) : equipped;
-    if (!told) {
-        made.fail_with(equipped ? Step::ReceiveSpec : Step::MakeWorkspace, told.error().sys_errno);
+    if (!equipped) {
+        made.fail_with(Step::MakeWorkspace, equipped.error().sys_errno);
         made.kill(KillReason::None);  // its end tells the rest
-    } else if (spec.message.guest == jar::GuestKind::Fork) {
+    } else if (forked) {
         spec.courier.reset();
+        spec.guest_socket.reset();
         BJ_TRY(Fd init, duplicate(made.process_.fd().get()));
         Fd cgroup;
         if (const int target = made.resources_.cgroup.clone_target(); target >= 0) {
@@ -126,17 +138,13 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
                                       .spec = std::move(spec),
                                       .init = std::move(init),
                                       .reports = std::move(sockets.second),
-                                      .listener = {},
+                                      .listener = std::move(guest_sockets.second),
                                       .cgroup = std::move(cgroup)};
     }
     return made;
 }
 
-jar::GuestOrder Jar::take_order() {
-    jar::GuestOrder order = std::move(*order_);
-    order_.reset();
-    return order;
-}
+std::optional<jar::GuestOrder> Jar::take_order() { return std::exchange(order_, std::nullopt); }
 
 Result<void> Jar::on_guest_born(pid_t guest) {
     answered_ = true;
@@ -187,7 +195,8 @@ void Jar::on_no_guest(int sys_errno) {
 Result<bool> Jar::on_guest_exit() {
     BJ_TRY(const int status, guest_.wait(&guest_usage_));
     guest_ = PidFd();
-    if (told_to_end_) {
+    if (told_to_end_ || !guest_started_) {  // no end of a program
+        on_no_guest(ECHILD);
         return false;
     }
     const bool known = settled_early_;
@@ -206,7 +215,6 @@ Result<bool> Jar::on_guest_exit() {
 }
 
 void Jar::hear_the_rest() {
-    order_.reset();
     if (reports_.valid()) {
         ::fcntl(reports_.get(), F_SETFL, O_NONBLOCK);
     }
@@ -227,11 +235,6 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
     switch (report.event) {
         case jar::JarEvent::TreeStands:
             take_places(std::move(*packet));
-            break;
-        case jar::JarEvent::AwaitsGuest:
-            if (order_ && packet->fds.size() == 1) {
-                order_->listener = std::move(packet->fds.front());
-            }
             break;
         case jar::JarEvent::GuestStarts:
             guest_started_ = true;

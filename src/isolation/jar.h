@@ -28,7 +28,7 @@ struct JarResources {
 struct Parents {
     const jar::Nursery& nursery;
     const Fd& init;  // the program
-    // Completes the spec while the nursery is at work: with what takes time, and only init needs.
+    // Makes the spec's mounts while the nursery and init are at work; not without namespaces.
     std::function<Result<void>(jar::Spec&)> equip{};
 };
 
@@ -54,11 +54,10 @@ class Jar {
     // After oom_fd() became readable: whether it was this jar's memory.
     [[nodiscard]] bool out_of_memory() const { return resources_.cgroup.out_of_memory(); }
 
-    // A guest of a zygote's making: init is ready for it; it was born; it has ended.
-    [[nodiscard]] bool awaits_guest() const { return order_ && order_->listener.valid(); }
+    // A guest of a zygote's making, who waits for init: what to order; it was born; it has ended.
+    [[nodiscard]] std::optional<jar::GuestOrder> take_order();
     // Whether its zygote still has to say what became of the guest.
     [[nodiscard]] bool expects_guest() const { return resources_.zygote != 0 && !answered_; }
-    [[nodiscard]] jar::GuestOrder take_order();
     Result<void> on_guest_born(pid_t guest);
     void on_no_guest(int sys_errno);
     [[nodiscard]] const PidFd& guest() const { return guest_; }

@@ -342,6 +342,9 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     if (place->second.oom_fd().valid()) {
         BJ_TRY_VOID(watch(place->second.oom_fd(), tag_of(Source::OutOfMemory, message.jar)));
     }
+    if (const std::optional<jar::GuestOrder> order = place->second.take_order()) {
+        order_guest(place->second, *order);
+    }
     return watch(place->second.report_fd(), tag_of(Source::Report, message.jar));
 }
 
@@ -363,6 +366,7 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     plan.memory_bytes = message.memory_bytes;
     plan.tmp_bytes = message.tmp_bytes;
     plan.workspace_bytes = message.workspace_bytes;
+    plan.workspace = template_ ? jar::WorkspaceKind::Mount : jar::WorkspaceKind::Memory;
     plan.root = host_.root;
     plan.logs = message.shows_logs == 1 ? host_.logs : jar::HostPath{};
     plan.command = message.command;
@@ -375,7 +379,6 @@ Result<void> Warden::make_files(uid_t owner, jar::Spec& spec) const {
         BJ_TRY(spec.devices, jar::make_device_tree());
     }
     if (template_) {
-        spec.message.workspace = jar::WorkspaceKind::Mount;
         BJ_TRY(const jar::WorkspaceImage image,
                jar::make_workspace_image(*template_, host_.scratch.data()));
         BJ_TRY(spec.workspace, jar::mount_workspace_image(image, owner));
@@ -442,7 +445,7 @@ void Warden::on_zygote_exit(std::uint32_t id) {
             end_unknown_guests();
         }
         for (auto& [number, jar] : jars_) {
-            if (jar.zygote() == id && jar.expects_guest() && !jar.awaits_guest()) {
+            if (jar.zygote() == id && jar.expects_guest()) {
                 jar.on_no_guest(ESRCH);
             }
         }
@@ -480,8 +483,7 @@ void Warden::end_unknown_guests() {
     }
 }
 
-void Warden::order_guest(Jar& jar) {
-    const jar::GuestOrder order = jar.take_order();
+void Warden::order_guest(Jar& jar, const jar::GuestOrder& order) {
     const auto zygote = zygotes_.find(jar.zygote());
     if (zygote == zygotes_.end() || !zygote->second.order(order)) {
         jar.on_no_guest(ESRCH);
@@ -507,13 +509,8 @@ void Warden::on_guest_exit(JarId id) {
 
 void Warden::on_jar_report(JarId id) {
     const auto found = jars_.find(id);
-    if (found == jars_.end()) {
-        return;
-    }
-    if (!pass_on_report(found->second)) {
+    if (found != jars_.end() && !pass_on_report(found->second)) {
         found->second.kill(KillReason::None);
-    } else if (found->second.awaits_guest()) {
-        order_guest(found->second);
     }
 }
 

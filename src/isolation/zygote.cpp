@@ -63,6 +63,7 @@ Result<Zygote> Zygote::start(const ZygoteMessage& message, Fd program, const Hos
     made.socket_ = std::move(sockets.first);
     made.control_ = std::move(controls.first);
     BJ_TRY_VOID(jar::send_spec(made.socket_, spec));
+    BJ_TRY_VOID(jar::send_mounts(made.socket_, spec));
     return made;
 }
 

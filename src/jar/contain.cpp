@@ -79,7 +79,7 @@ Result<void> show_places(const Fd& warden, const Places& places) {
     return send_report(warden, report, numbers);
 }
 
-Places build_tree(const StepRunner& steps, const Spec& spec) {
+Places build_tree(const StepRunner& steps, Spec& spec, const Fd& warden) {
     Places places;
     steps.run(Step::PrivateMounts, make_mounts_private);
     steps.run(Step::MakeStage, make_stage);
@@ -88,6 +88,7 @@ Places build_tree(const StepRunner& steps, const Spec& spec) {
     steps.run(Step::MountTools, mount_tools, root, spec);
     steps.run(Step::MountLogs, mount_logs, root, spec);
     steps.run(Step::MountProc, mount_proc, root, spec);
+    steps.run(Step::ReceiveSpec, receive_mounts, warden, spec);
     steps.run(Step::MountDev, mount_dev, root, spec);
     places.tmp = steps.value(Step::MountTmp, mount_tmp, root, spec);
     places.workspace = steps.value(Step::MountWorkspace, mount_workspace, root, spec);
@@ -99,12 +100,12 @@ Places build_tree(const StepRunner& steps, const Spec& spec) {
 
 // With namespaces. They were made by the nursery's clone3; the user namespace comes last, so that
 // all others belong to the one around it.
-void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
+void close_in(const StepRunner& steps, Spec& spec, const Fd& warden) {
     steps.run(Step::JoinCgroup, join_cgroup, spec);
     steps.run(Step::HideCgroupPath, hide_cgroup_path);
     const Fd namespace_limits = steps.value(Step::ForbidNamespaces, open_namespace_limits);
     const Fd own_process = steps.value(Step::MapIdentity, open_own_process);
-    const Places places = build_tree(steps, spec);
+    const Places places = build_tree(steps, spec, warden);
     steps.run(Step::ShowPlaces, show_places, warden, places);
     steps.run(Step::SetHostname, set_hostname);
     steps.run(Step::RaiseLoopback, raise_loopback);
@@ -125,8 +126,8 @@ void close_in(const StepRunner& steps, const Spec& spec, const Fd& warden) {
 
 // An interpreter that forks guests: it sees what they see, with nothing in it that is theirs, and
 // keeps the rights by which it brings them into their jars.
-[[noreturn]] void become_zygote(const StepRunner& steps, const Spec& spec, const Fd& warden) {
-    build_tree(steps, spec);
+[[noreturn]] void become_zygote(const StepRunner& steps, Spec& spec, const Fd& warden) {
+    build_tree(steps, spec, warden);
     steps.run(Step::SetHostname, set_hostname);
     steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     steps.run(Step::DropCapabilities, keep_zygote_capabilities);

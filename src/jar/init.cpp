@@ -24,6 +24,7 @@
 #include "jar/scratch.h"
 #include "jar/seqpacket.h"
 #include "jar/step_runner.h"
+#include "jar/zygote.h"
 
 namespace belljar::jar {
 namespace {
@@ -251,13 +252,17 @@ Result<std::optional<Courier>> find_courier(const Spec& spec) {
     return std::optional<Courier>(std::in_place, std::move(kept_socket), std::move(kept_workspace));
 }
 
-// One comes from outside, as a child of the warden's.
-pid_t await_guest(const StepRunner& steps, const Fd& warden, const Fd& listener_socket) {
-    JarReport report{};
-    report.event = JarEvent::AwaitsGuest;
-    const int number = listener_socket.get();
-    steps.run(Step::ForkGuest, send_report, warden, report, std::span(&number, 1));
-    return -1;
+// The way by which init gets the guest's seccomp listener; its other end, if the guest has yet to
+// be forked here.
+Result<SocketPair> make_listener_sockets(const Spec& spec) {
+    if (spec.message.guest == GuestKind::Fork) {
+        BJ_TRY(Fd kept, keep(spec.guest_socket));
+        return SocketPair{.first = std::move(kept), .second = {}};
+    }
+    BJ_TRY(const SocketPair made, make_seqpacket_pair());
+    BJ_TRY(Fd first, keep(made.first));
+    BJ_TRY(Fd second, keep(made.second));
+    return SocketPair{.first = std::move(first), .second = std::move(second)};
 }
 
 pid_t fork_guest(const StepRunner& steps, const Spec& spec, const Fd& warden,
@@ -282,22 +287,23 @@ void become_init(Spec spec, const Fd& warden_socket) {
     const StepRunner steps(warden);
     Fd signals = steps.value(Step::CloseDescriptors, open_signals);
     steps.run(Step::CloseDescriptors, hide_from_guest, mode);
-    SocketPair pair = steps.value(Step::CloseDescriptors, make_seqpacket_pair);
-    Fd listener_source = steps.value(Step::CloseDescriptors, keep, pair.first);
-    Fd listener_socket = steps.value(Step::CloseDescriptors, keep, pair.second);
+    auto [listener_source, listener_socket] =
+        steps.value(Step::CloseDescriptors, make_listener_sockets, spec);
     Init::Holdings holdings;
     holdings.courier = steps.value(Step::CloseDescriptors, find_courier, spec);
     if (spec.message.workspace == WorkspaceKind::Directory) {
         holdings.scratch = steps.value(Step::CloseDescriptors, keep, spec.workspace);
     }
     const Everybody everybody = steps.value(Step::EnterLandlock, confine_own_signals, spec);
-    const pid_t guest = spec.message.guest == GuestKind::Fork
-                            ? await_guest(steps, warden, listener_socket)
-                            : fork_guest(steps, spec, warden, listener_socket);
+    pid_t guest = -1;
+    if (spec.message.guest == GuestKind::Fork) {
+        steps.run(Step::ForkGuest, let_in, listener_source);  // a child of the warden's
+    } else {
+        guest = fork_guest(steps, spec, warden, listener_socket);
+    }
     // Init keeps nothing of the guest's: an open pipe end here would hide its end of file.
     listener_socket.reset();
     spec = Spec{};
-    pair = SocketPair{};
     steps.run(Step::CloseDescriptors, forget_descriptors);
     Result<Packet> listener = receive_packet(listener_source);
     listener_source.reset();

@@ -14,7 +14,6 @@ namespace belljar::jar {
 
 enum class JarEvent : std::uint32_t {
     TreeStands,   // carries descriptors of /workspace and /tmp
-    AwaitsGuest,  // a guest of another's making; carries the socket for its seccomp listener
     GuestStarts,  // set-up is done, the guest is about to be forked
     StepFailed,   // the jar ends itself
     GuestExited,

@@ -16,9 +16,8 @@ std::string bytes_of(const JarReport& report) {
 
 TEST(JarReports, ComeThroughASocketUnchanged) {
     const SocketPair sockets = make_seqpacket_pair().value();
-    for (const JarEvent event :
-         {JarEvent::TreeStands, JarEvent::AwaitsGuest, JarEvent::GuestStarts, JarEvent::StepFailed,
-          JarEvent::GuestExited, JarEvent::Denied, JarEvent::NobodyLeft}) {
+    for (const JarEvent event : {JarEvent::TreeStands, JarEvent::GuestStarts, JarEvent::StepFailed,
+                                 JarEvent::GuestExited, JarEvent::Denied, JarEvent::NobodyLeft}) {
         const JarReport sent{.event = event, .step = Step::MountProc, .value = -13, .denial = {}};
         ASSERT_TRUE(send_report(sockets.first, sent));
         const Packet packet = receive_packet(sockets.second).value();

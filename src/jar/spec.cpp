@@ -8,6 +8,22 @@
 #include "jar/seqpacket.h"
 
 namespace belljar::jar {
+namespace {
+
+using Mount = Fd Spec::*;
+
+std::vector<Mount> mounts_of(const SpecMessage& message) {
+    std::vector<Mount> mounts;
+    if (message.mode == Mode::Root) {
+        mounts.push_back(&Spec::devices);
+    }
+    if (message.workspace == WorkspaceKind::Mount) {
+        mounts.push_back(&Spec::workspace);
+    }
+    return mounts;
+}
+
+}  // namespace
 
 std::string_view name_of(Mode mode) {
     switch (mode) {
@@ -36,11 +52,11 @@ Result<void> send_spec(const Fd& socket, const Spec& spec) {
     for (const Fd& fd : spec.descriptors) {
         numbers.push_back(fd.get());
     }
-    if (message.workspace != WorkspaceKind::Memory) {
-        numbers.push_back(spec.workspace.get());
+    if (message.guest == GuestKind::Fork) {
+        numbers.push_back(spec.guest_socket.get());
     }
-    if (message.mode == Mode::Root) {
-        numbers.push_back(spec.devices.get());
+    if (message.workspace == WorkspaceKind::Directory) {
+        numbers.push_back(spec.workspace.get());
     }
     message.has_courier = spec.courier.valid() ? 1 : 0;
     if (spec.courier.valid()) {
@@ -71,11 +87,11 @@ Result<Spec> receive_spec(const Fd& socket) {
     for (Fd& fd : spec.descriptors) {
         fd = take();
     }
-    if (spec.message.workspace != WorkspaceKind::Memory) {
-        spec.workspace = take();
+    if (spec.message.guest == GuestKind::Fork) {
+        spec.guest_socket = take();
     }
-    if (spec.message.mode == Mode::Root) {
-        spec.devices = take();
+    if (spec.message.workspace == WorkspaceKind::Directory) {
+        spec.workspace = take();
     }
     if (spec.message.has_courier == 1) {
         spec.courier = take();
@@ -89,13 +105,13 @@ Result<Spec> receive_spec(const Fd& socket) {
             return fail(system_error("a spec without its descriptors", EPROTO));
         }
     }
+    const bool has_socket = spec.message.guest != GuestKind::Fork || spec.guest_socket.valid();
     const bool has_workspace =
-        spec.message.workspace == WorkspaceKind::Memory || spec.workspace.valid();
-    const bool has_devices = spec.message.mode != Mode::Root || spec.devices.valid();
+        spec.message.workspace != WorkspaceKind::Directory || spec.workspace.valid();
     const bool has_courier = spec.message.has_courier == 0 || spec.courier.valid();
     const bool has_tools = spec.message.has_tools == 0 || spec.tools.valid();
-    if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_workspace ||
-        !has_devices || !has_courier || !has_tools) {
+    if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_socket ||
+        !has_workspace || !has_courier || !has_tools) {
         return fail(system_error("a spec without its descriptors", EPROTO));
     }
     if (spec.message.root.back() != '\0' || spec.message.logs.back() != '\0') {
@@ -103,6 +119,27 @@ Result<Spec> receive_spec(const Fd& socket) {
     }
     BJ_TRY(spec.command, command_of(spec.message.command));
     return spec;
+}
+
+Result<void> send_mounts(const Fd& socket, const Spec& spec) {
+    std::vector<int> numbers;
+    for (const Mount& mount : mounts_of(spec.message)) {
+        numbers.push_back((spec.*mount).get());
+    }
+    constexpr std::byte kWord{1};
+    return send_packet(socket, std::span(&kWord, 1), numbers);
+}
+
+Result<void> receive_mounts(const Fd& socket, Spec& spec) {
+    BJ_TRY(Packet packet, receive_packet(socket));
+    const std::vector<Mount> expected = mounts_of(spec.message);
+    if (packet.data.size() != 1 || packet.fds.size() != expected.size()) {
+        return fail(system_error("mounts without their descriptors", EPROTO));
+    }
+    for (std::size_t index = 0; index < expected.size(); ++index) {
+        spec.*expected[index] = std::move(packet.fds[index]);
+    }
+    return {};
 }
 
 }  // namespace belljar::jar

@@ -86,12 +86,14 @@ struct SpecMessage {
     CommandText command;
 };
 
-// The same as init uses it. Packet order: guest descriptors, the workspace, the devices, the
-// courier's socket, the pack of tools, `tasks` files.
+// The same as init uses it. Packet order: guest descriptors, the socket to a forked guest, a
+// workspace that is a directory, the courier's socket, the pack of tools, `tasks` files. What takes
+// time to make comes in a packet of its own while init is at work.
 struct Spec {
     SpecMessage message{};
     Command command{};
     std::array<Fd, kGuestFdCount> descriptors{};
+    Fd guest_socket{};               // with GuestKind::Fork, which has the other end
     Fd workspace{};                  // not with WorkspaceKind::Memory
     Fd devices{};                    // of /dev, not attached yet; Mode::Root only
     Fd courier{};                    // to the server, for files; init's alone
@@ -102,5 +104,9 @@ struct Spec {
 // Sends a spec; every descriptor is borrowed for the call.
 [[nodiscard]] Result<void> send_spec(const Fd& socket, const Spec& spec);
 [[nodiscard]] Result<Spec> receive_spec(const Fd& socket);
+
+// The same for the devices and a workspace that is a mount; not without namespaces.
+[[nodiscard]] Result<void> send_mounts(const Fd& socket, const Spec& spec);
+[[nodiscard]] Result<void> receive_mounts(const Fd& socket, Spec& spec);
 
 }  // namespace belljar::jar

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -28,7 +29,7 @@ std::size_t count_open_descriptors() {
     return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-constexpr std::size_t kFds = kGuestFdCount + 1;  // with those of /dev
+constexpr std::size_t kFds = kGuestFdCount;
 
 class SpecTest : public testing::Test {
    protected:
@@ -53,7 +54,6 @@ class SpecTest : public testing::Test {
         for (Fd& fd : spec.descriptors) {
             fd = make_sealed_file("spec-test", "x").value();
         }
-        spec.devices = open_null();
     }
 
     // Sends bytes with `count` descriptors, whatever the bytes say of their number.
@@ -104,7 +104,6 @@ TEST_F(SpecTest, DescriptorsKeepTheirOrder) {
     const Spec received = receive_spec(sockets.second).value();
     EXPECT_EQ(inode_of(received.descriptors.front()), inode_of(spec.descriptors.front()));
     EXPECT_EQ(inode_of(received.workspace), inode_of(spec.workspace));
-    EXPECT_EQ(inode_of(received.devices), inode_of(spec.devices));
     EXPECT_EQ(received.message.cgroup_files, 3U);
     ASSERT_EQ(received.cgroup_files.size(), 3U);
     for (std::size_t index = 0; index < 3; ++index) {
@@ -155,6 +154,42 @@ TEST_F(SpecTest, AMissingWorkspaceIsRefused) {
     spec.message.workspace = WorkspaceKind::Directory;
     send_raw(kFds);
     expect_refused();
+}
+
+TEST_F(SpecTest, AMissingSocketToAForkedGuestIsRefused) {
+    spec.message.guest = GuestKind::Fork;
+    send_raw(kFds);
+    expect_refused();
+    spec.guest_socket = make_sealed_file("spec-test", "x").value();
+    ASSERT_TRUE(send_spec(sockets.first, spec));
+    const Spec received = receive_spec(sockets.second).value();
+    EXPECT_EQ(inode_of(received.guest_socket), inode_of(spec.guest_socket));
+}
+
+TEST_F(SpecTest, MountsComeBehindIt) {
+    spec.message.workspace = WorkspaceKind::Mount;
+    spec.workspace = make_sealed_file("workspace", "x").value();
+    spec.devices = make_sealed_file("devices", "x").value();
+    ASSERT_TRUE(send_spec(sockets.first, spec));
+    ASSERT_TRUE(send_mounts(sockets.first, spec));
+    Spec received = receive_spec(sockets.second).value();
+    EXPECT_FALSE(received.workspace.valid());
+    ASSERT_TRUE(receive_mounts(sockets.second, received));
+    EXPECT_EQ(inode_of(received.workspace), inode_of(spec.workspace));
+    EXPECT_EQ(inode_of(received.devices), inode_of(spec.devices));
+}
+
+TEST_F(SpecTest, OtherMountsThanExpectedAreRefused) {
+    constexpr std::array<std::byte, 2> kWords{};
+    spec.message.workspace = WorkspaceKind::Mount;
+    for (const std::size_t count : {0U, 1U, 3U}) {
+        send_raw(std::span(kWords).first(1), count);
+        EXPECT_EQ(receive_mounts(sockets.second, spec).error().sys_errno, EPROTO);
+    }
+    send_raw(kWords, 2);
+    EXPECT_EQ(receive_mounts(sockets.second, spec).error().sys_errno, EPROTO);
+    sockets.first.reset();
+    EXPECT_FALSE(receive_mounts(sockets.second, spec));
 }
 
 TEST_F(SpecTest, AMissingPackOfToolsIsRefused) {

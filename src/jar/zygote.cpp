@@ -51,6 +51,14 @@ Result<void> join_jar_cgroup(const Spec& spec) {
     return {};
 }
 
+// Who is not let in is in a jar that has failed, and that init has told of.
+void await_init(const Fd& init) {
+    const Result<Packet> word = receive_packet(init);
+    if (!word || word->data.empty()) {
+        ::_exit(1);
+    }
+}
+
 Result<void> enter_namespaces(const Fd& init) {
     if (::setns(init.get(), kNamespacesOfJar) != 0) {
         return fail(system_error("setns"));
@@ -155,9 +163,10 @@ Result<pid_t> fork_guest(const GuestOrder& order) {
 void enter_jar(const GuestOrder& order) {
     const StepRunner steps(order.reports);
     steps.run(Step::JoinCgroup, join_jar_cgroup, order.spec);
-    steps.run(Step::EnterNamespaces, enter_namespaces, order.init);
     steps.run(Step::SetRlimits, set_rlimits, order.spec);
     steps.run(Step::SetRlimits, yield_processor, order.spec);
+    await_init(order.listener);
+    steps.run(Step::EnterNamespaces, enter_namespaces, order.init);
     steps.run(Step::TakeIdentity, take_identity);
     steps.run(Step::NewKeyring, make_session_keyring, order.spec.message.mode);
     steps.run(Step::DropCapabilities, drop_capabilities);
@@ -165,6 +174,11 @@ void enter_jar(const GuestOrder& order) {
     steps.run(Step::TakeIdentity, belong_to_guest);
     confine_guest(order.spec, order.reports, order.listener);
     steps.run(Step::Execute, tell_start, order.reports);
+}
+
+Result<void> let_in(const Fd& guest) {
+    constexpr std::byte kWord{1};
+    return send_packet(guest, std::span(&kWord, 1), {});
 }
 
 }  // namespace belljar::jar

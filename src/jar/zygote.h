@@ -36,7 +36,7 @@ struct GuestOrder {
     Spec spec{};
     Fd init{};      // pidfd: who is in the jar's namespaces
     Fd reports{};   // to the warden
-    Fd listener{};  // to init, for the seccomp listener
+    Fd listener{};  // to init, which lets the guest in, for the seccomp listener
     Fd cgroup{};    // version 2 directory; may be invalid
 };
 
@@ -48,7 +48,10 @@ struct GuestOrder {
 [[nodiscard]] Result<void> send_answer(const Fd& warden, const OrderAnswer& answer);
 // Forks into the jar's pid namespace: 0 in the child, which is the warden's and not ours.
 [[nodiscard]] Result<pid_t> fork_guest(const GuestOrder& order);
-// In the child: takes its place in the jar. Ends the process if any step fails.
+// In the child: takes its place in the jar, once init lets it. Ends the process if any step fails.
 void enter_jar(const GuestOrder& order);
+
+// Init's side: everything stands. The socket is that of Spec.
+[[nodiscard]] Result<void> let_in(const Fd& guest);
 
 }  // namespace belljar::jar

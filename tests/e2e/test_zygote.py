@@ -1,9 +1,11 @@
 """Guests that are forked from a warm interpreter: fresh, and like those that start their own."""
 
+import contextlib
 import json
 import os
 import pathlib
 import signal
+import threading
 
 import pytest
 
@@ -156,6 +158,34 @@ def test_a_zygote_that_dies_is_replaced(warm_server):
 
     wait_until(replaced, "another zygote", 60)
     wait_until(lambda: warm_server.execute(FORKED)["result"] == 0, "guests are forked again", 60)
+
+
+def test_an_end_of_init_is_no_end_of_a_program(own_server):
+    """Whenever it comes: also while the guest waits to be let in."""
+    server = own_server("--auth", "none", env=environment(BELLJAR_POOL_READY="0"))
+    wait_until(lambda: server.execute(FORKED)["result"] == 0, "guests are forked", 60)
+    ended = threading.Event()
+
+    def kill_inits():
+        while not ended.wait(0.001):
+            for one in descendants(server.pid):
+                if one.name == "belljar-jar":
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_inits)
+    killer.start()
+    try:
+        answers = [server.request("POST", "/execute", {"code": "print(1)"}) for _ in range(100)]
+    finally:
+        ended.set()
+        killer.join()
+    ends = {(answer.status, answer.json.get("status")) for answer in answers}
+    assert ends <= {(200, "ok"), (200, "killed"), (500, None)}
+    assert (500, None) in ends
+    wait_until(lambda: not [one for one in descendants(server.pid) if one.name == "belljar-jar"],
+               "nothing is left of the jars")
+    assert server.execute(FORKED)["result"] == 0
 
 
 def test_a_zygote_has_no_rights_on_the_host(warm_server):
