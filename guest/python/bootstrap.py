@@ -443,7 +443,9 @@ def run_program(request, names):
     show_source(source)
     try:
         body, value = compile_program(source)
+        gaps = fill_gaps()
         report.update(describe_result(run(body, value, names), names))
+        gaps.clear()
     except SystemExit as error:
         code = exit_code_of(error)
         report.update(describe_result(None, names))
@@ -645,12 +647,15 @@ def rehearse_end(names):
 
 def fill_gaps():
     """Takes what is free between objects of the size of numbers, so that those of the program come
-    from a new pool. From one with a single free place, each calculation would take the pool off its
-    list and put it back, and loops would be a tenth slower than elsewhere."""
-    pool, head, most = 16384, 48, 20000  # bytes, bytes, and more than there can be
+    from a pool with room. From one with a single free place, each calculation would take the pool
+    off its list and put it back, and loops would be a tenth slower than elsewhere."""
+    size, most = 32, 20000  # bytes, and more than there can be
     gaps = []
-    while id(number := complex(1, 1)) % pool != head and len(gaps) < most:
-        gaps.append(number)
+    while len(gaps) < most:
+        more = [complex(1, 1) for _ in range(64)]
+        gaps += more
+        if id(more[-1]) - id(more[-16]) == 15 * size:  # one behind the other
+            break
     return gaps
 
 

@@ -66,6 +66,13 @@ bool has_nothing_to_find(const runner::Manifest& manifest, const policy::Profile
            policy::is_plain_python(request.code, profile.warn_builtins);
 }
 
+// Nor need the guest watch over the imports of such a program if it has none. A cell may call what
+// an earlier one defined, and a debugger takes its orders from elsewhere.
+bool imports_nothing(const RunRequest& plain) {
+    const auto has = [&plain](std::string_view word) { return plain.code.contains(word); };
+    return !has("import") && !has("breakpoint") && !plain.session && !plain.session_id;
+}
+
 bool is_approved(const Approvals& approvals, const policy::Profile& profile, const RunPlan& plan) {
     return plan.request.approved_by ||
            (policy::may_ask(profile) && approvals.approver_of(crypto::sha256_hex(plan.request.code),
@@ -182,9 +189,9 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
         co_return decision;
     }
     if (scans && has_nothing_to_find(*decision->manifest, **profile, decision->plan.request)) {
-        co_return decision;
-    }
-    if (scans && has_nothing_to_find(*decision->manifest, **profile, decision->plan.request)) {
+        if (imports_nothing(decision->plan.request)) {
+            decision->plan.request.profile_imports = nullptr;
+        }
         co_return decision;
     }
     if (scans && intent == Intent::Run &&

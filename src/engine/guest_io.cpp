@@ -97,8 +97,9 @@ Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
     using asio::experimental::awaitable_operators::operator&&;
     using asio::experimental::awaitable_operators::operator||;
     on_output_ = std::move(live.watch.on_output);
-    const bool all_given = give(request_pipe_, input.request) && !live.stdin_source.valid() &&
-                           give(stdin_, input.stdin_text);
+    // The request last: the guest may have to wait for this processor until we do.
+    const bool has_stdin = !live.stdin_source.valid() && give(stdin_, input.stdin_text);
+    const bool all_given = give(request_pipe_, input.request) && has_stdin;
     bool goes_on = true;
     if (all_given && signed_at_ != TimePoint{}) {
         goes_on = co_await outlast(kFirstMoments);
@@ -122,7 +123,9 @@ Task<void> GuestIo::pump(GuestInput input, LiveStreams live) {
 
 // Leaves in `text` what does not fit. True if nothing is left, and then the pipe is closed.
 bool GuestIo::give(PipeEnd& pipe, std::string& text) {
-    text.erase(0, pipe.write_now(text));
+    if (!text.empty()) {
+        text.erase(0, pipe.write_now(text));
+    }
     if (text.empty()) {
         pipe.close();
     }

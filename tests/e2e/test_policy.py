@@ -224,6 +224,13 @@ def test_import_module_asks_too(ruled):
     assert record["error"]["line"] == 3
 
 
+@pytest.mark.parametrize(("profile", "said"), [("standard", True), ("basic", False)])
+def test_words_of_a_debugger_ask_too(ruled, profile, said):
+    record = ruled.server.execute("breakpoint()", profile=profile,
+                                  stdin="!import os; print('got', os.name)\nc\n")
+    assert ("got posix" in record["stdout"]) == said
+
+
 def test_a_refusal_that_the_program_copes_with_is_told(ruled):
     code = "try:\n    import os\nexcept ImportError:\n    os = None\nos is None"
     record = ruled.server.execute(code, profile="basic")
@@ -312,6 +319,10 @@ def test_cells_of_sessions_are_under_control_each(ruled, language, fine, bad, mo
     second = server.execute(bad, profile="basic", **cell)
     assert second["error"]["message"] == f"Import of '{module}' is not allowed in sandbox"
     assert second["denials"][0]["rule"] == "policy.import"
+    later = {"python": "def later():\n    import os", "javascript": "later = () => require('fs')"}
+    assert server.execute(later[language], profile="basic", **cell)["status"] == "ok"
+    called = server.execute("later()", profile="basic", **cell)
+    assert called["error"]["message"] == f"Import of '{module}' is not allowed in sandbox"
     third = server.execute(bad + "\n1", **cell)  # under the caller's own profile, standard
     assert (third["status"], third["denials"]) == ("ok", [])
     server.request("DELETE", f"/v1/sessions/{first['session_id']}")
