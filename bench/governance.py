@@ -1,11 +1,12 @@
 """What a profile that scans and the audit trail add to a warm hello: three servers take turns.
 
 Two servers of the same kind differ by a few percent, since each has its own places in memory and
-caches. So several of each kind are asked, one after the other, and their times are put together.
+caches. So several of each kind are asked, in turns, and their times are put together.
 """
 
 import contextlib
 import itertools
+import random
 import time
 
 import latency
@@ -13,8 +14,10 @@ from candidates_server import Asked, Execute, start_server
 from stats import Tally
 
 WARM_UP = 3
-ROUNDS = 4  # each with servers of its own
-REQUESTS, BLOCK = 40, 5  # of each server in a round, with a pause before each; at a time
+ROUNDS = 8  # each with servers of its own
+REQUESTS = 25  # of each server in a round, with a pause before each
+TURNS = 12  # in a round, of requests without a pause
+IN_A_ROW = 2  # in a turn, after the first: as many as there are jars for; others would wait for one
 PAUSE_SECONDS = 0.1
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",
@@ -26,7 +29,7 @@ SERVERS = {
 WAYS = {"": "one per 100 ms", "_tight": "without a pause"}
 
 
-def measure(place, turns, often, progress):
+def measure(place, progress):
     """Two rows for each, by the names above: with a jar that waits for each request, and (`_tight`)
     in turns of some requests without a pause, after those of another have got their next jars."""
     rows = {key + suffix: {"label": f"{label}, {way}"}
@@ -35,9 +38,9 @@ def measure(place, turns, often, progress):
     for number in range(ROUNDS):
         with contextlib.ExitStack() as stack:
             waiting, tight = start_candidates(stack, place, number)
-            in_turns = latency.Turns(tight, often)
+            in_turns = latency.Turns(tight, IN_A_ROW)
             in_turns.warm_up(WARM_UP)
-            in_turns.take(max(1, turns // ROUNDS), progress)
+            in_turns.take(TURNS, progress)
             at_rest = ask_at_rest(waiting, progress)
             for row in (*in_turns.rows, *at_rest):
                 for key, tally in row.tallies.items():
@@ -60,10 +63,9 @@ def start_candidates(stack, place, number):
 
 def ask_at_rest(candidates, progress):
     rows, tokens = [latency.Row(one) for one in candidates], map(str, itertools.count(1))
-    for start in range(0, REQUESTS, BLOCK):
-        progress(f"{start} of {REQUESTS}")
-        for row in rows:
-            for _ in range(BLOCK):
-                time.sleep(PAUSE_SECONDS)
-                row.run(next(tokens), kept=True)
+    for number in range(REQUESTS):
+        progress(f"{number} of {REQUESTS}")
+        for row in random.Random(number).sample(rows, len(rows)):
+            time.sleep(PAUSE_SECONDS)
+            row.run(next(tokens), kept=True)
     return rows

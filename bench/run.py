@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What Belljar costs, beside bare Python, bubblewrap, an OCI runtime and Docker.
 
-    ./dev bench                  a minute or two
+    ./dev bench                  a few minutes
     ./dev bench --full           more of everything, and `docker run` too
     BELLJAR_BINARY=PROGRAM ...   measures another program
 
@@ -70,7 +70,7 @@ class Size:
 
 QUICK = Size(turns=30, often=8, paced=30, rounds=1, seconds=2.0, bursts=2, guest_rounds=3,
              cells=40, downloads=3)
-FULL = Size(turns=150, often=20, paced=200, rounds=5, seconds=4.0, bursts=10, guest_rounds=10,
+FULL = Size(turns=40, often=20, paced=100, rounds=3, seconds=4.0, bursts=10, guest_rounds=5,
             cells=200, downloads=9)
 
 
@@ -206,8 +206,7 @@ class Bench:
         self.progress.begin("cells of a session")
         result["sessions"] = sessions.measure(self.server, self.size.cells, self.progress)
         self.progress.begin("policy and audit")
-        result["governance"] = governance.measure(self.place, self.size.turns, self.size.often,
-                                                  self.progress)
+        result["governance"] = governance.measure(self.place, self.progress)
         self.progress.begin("masking")
         result["privacy"] = privacy.measure(self.place, self.size.downloads, self.progress)
         self.progress.begin("memory")
@@ -222,7 +221,7 @@ class Bench:
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--full", action="store_true",
-                        help="more of everything, and docker run: a quarter of an hour")
+                        help="more of everything, and docker run: some twenty minutes")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json",
                         help="where the numbers go (default build/bench.json)")
     return parser.parse_args()

@@ -90,9 +90,11 @@ def guest(result):
         if "not_run" in row:
             rows.append([loop, f"not run: {row['not_run']}"])
         else:
-            rows.append([loop, figure(row["bare_us"]), figure(row["jar_us"]),
-                         figure(row["ratio"])])
-    return Table("guest", ["one step of", "bare µs", "in a jar µs", "ratio"], rows)
+            rows.append([loop, figure(row["bare_us"]), figure(row["filter_us"]),
+                         figure(row["jar_us"]), figure(row["ratio"]),
+                         figure(row["filter_ratio"])])
+    return Table("guest", ["one step of", "bare µs", "behind an empty filter µs", "in a jar µs",
+                           "jar / bare", "filter / bare"], rows)
 
 
 def memory(result):

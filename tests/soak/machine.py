@@ -13,15 +13,16 @@ SECONDS_TO_CLEAN_UP = 20
 # Of one process over the whole soak; allocators keep some of what they once had.
 MOST_GROWTH = 32 << 20
 
-
 # Output that was too long for its result is kept, until newer output takes its place.
 KEPT_OUTPUT = re.compile(r"outputs/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
                          r"(/std(out|err)(\.cut)?)?")
+# The audit trail goes on in another file when one is full.
+TRAIL = re.compile(r"audit/trail-\d{6}\.jsonl")
 
 
 def files_below(folder):
     names = (str(path.relative_to(folder)) for path in folder.rglob("*"))
-    return {name for name in names if not KEPT_OUTPUT.fullmatch(name)}
+    return {name for name in names if not KEPT_OUTPUT.fullmatch(name) and not TRAIL.fullmatch(name)}
 
 
 def resident_bytes(pid):
@@ -96,8 +97,9 @@ def memory_of(ancestor):
 
 
 def kinds_of(pid):
-    """What the descriptors are, without the numbers of sockets and pipes."""
-    return collections.Counter(target.split(":")[0] for target in descriptors(pid).values())
+    """What the descriptors are, without the numbers of sockets, pipes and files of the trail."""
+    targets = (TRAIL.sub("audit/trail", target) for target in descriptors(pid).values())
+    return collections.Counter(target.split(":")[0] for target in targets)
 
 
 def at_rest(server):
