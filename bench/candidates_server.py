@@ -12,7 +12,7 @@ from support_mcp import MODERN, call, initialize, modern
 from support_server import Server
 from timekeepers import hello
 
-READY_JARS, NONE_READY = 2, 0  # the first is the product's own setting
+READY_JARS, NONE_READY = 16, 0  # the first is the product's own setting
 
 PROGRAMS = {
     "python": "print('hello {}')",

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <optional>
@@ -97,6 +98,17 @@ class Keeping {
     std::unique_ptr<storage::OutputStore> outputs_;
 };
 
+// Where nothing else was chosen: one who reads each answer before the next call needs few jars, and
+// each of the clients of one person starts a server of its own.
+config::Settings settings_for_one(const config::Loaded& loaded) {
+    constexpr std::uint32_t kReady = 4;
+    config::Settings settings = loaded.settings;
+    if (loaded.origin_of("pool.ready").source == config::Origin::Source::Default) {
+        settings.pool.ready = std::min(settings.pool.ready, kReady);
+    }
+    return settings;
+}
+
 Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
     BJ_TRY(const Keeping keeping, Keeping::open(settings));
     BJ_TRY(const std::unique_ptr<audit::Trail> trail, prepare_trail(settings, TrailUser::Speaker));
@@ -150,7 +162,7 @@ Result<void> try_speak(const config::Settings& settings, Fixtures fixtures) {
 }  // namespace
 
 int speak_mcp(const config::Loaded& loaded, Fixtures fixtures) {
-    if (const Result<void> spoken = try_speak(loaded.settings, fixtures); !spoken) {
+    if (const Result<void> spoken = try_speak(settings_for_one(loaded), fixtures); !spoken) {
         complain(spoken.error());
         return kExitFailed;
     }

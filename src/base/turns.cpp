@@ -23,18 +23,23 @@ struct Attributes {
 
 constexpr std::uint64_t kResetOnFork = 1;
 constexpr std::uint64_t kShortest = 100'000;
+constexpr std::uint64_t kLongest = 100'000'000;
+
+void set_turns(pid_t process, std::uint64_t length) {
+    Attributes attributes{};
+    if (::syscall(SYS_sched_getattr, process, &attributes, sizeof(attributes), 0) == 0 &&
+        attributes.policy == SCHED_OTHER) {
+        attributes.size = sizeof(attributes);
+        attributes.runtime = length;
+        attributes.flags = kResetOnFork;
+        ::syscall(SYS_sched_setattr, process, &attributes, 0);
+    }
+}
 
 }  // namespace
 
-void ask_for_short_turns() {
-    Attributes attributes{};
-    if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) == 0 &&
-        attributes.policy == SCHED_OTHER) {
-        attributes.size = sizeof(attributes);
-        attributes.runtime = kShortest;
-        attributes.flags = kResetOnFork;
-        ::syscall(SYS_sched_setattr, 0, &attributes, 0);
-    }
-}
+void ask_for_short_turns() { set_turns(0, kShortest); }
+
+void let_others_go_first(pid_t ending) { set_turns(ending, kLongest); }
 
 }  // namespace belljar

@@ -150,10 +150,10 @@ struct SessionSettings {
 };
 
 struct PoolSettings {
-    std::uint32_t ready = 2;
+    std::uint32_t ready = 16;
     std::uint32_t most = 32;
     Duration idle = std::chrono::seconds(30);
-    Bytes memory = mebibytes(256);
+    Bytes memory = mebibytes(512);
 
     bool operator==(const PoolSettings&) const = default;
 };

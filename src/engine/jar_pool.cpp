@@ -254,10 +254,14 @@ JarPool::ShelfPtr JarPool::neediest() {
     return needed && under_way_ < kMostUnderWay ? *most : nullptr;
 }
 
+// Who has as many as it should always have leaves room for what others should always have.
 bool JarPool::has_room_for(const Shelf& shelf) const {
+    const bool has_least = shelf.ready.size() + shelf.under_way >= shelf.size.least();
     std::uint64_t held = shelf.manifest->ready_memory.count;
     for (const ShelfPtr& other : shelves_) {
-        held += (other->ready.size() + other->under_way) * other->manifest->ready_memory.count;
+        const std::size_t there = other->ready.size() + other->under_way;
+        const std::size_t kept = has_least ? std::max(there, other->size.least()) : there;
+        held += kept * other->manifest->ready_memory.count;
     }
     return held <= options_.bounds.memory.count;
 }

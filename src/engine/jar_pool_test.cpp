@@ -244,6 +244,29 @@ TEST_F(JarPoolTest, MakesTwoAtATime) {
     EXPECT_EQ(orders.size(), 3U);
 }
 
+TEST_F(JarPoolTest, ALanguageInDemandLeavesOthersWhatTheyAlwaysHave) {
+    const runner::ManifestPtr javascript = runners.find("javascript");
+    const std::uint64_t for_python = 2 * python.ready_memory.count;
+    const std::uint64_t for_javascript = 3 * javascript->ready_memory.count;
+    open({.ready = 2, .memory = Bytes{for_python + for_javascript}});
+    pool->serve({python_manifest, javascript});
+    fill(2);
+    for (int run = 0; run < 5; ++run) {  // the last ones find none
+        const std::optional<LaunchedJar> taken = pool->take(*javascript, limits);
+    }
+    EXPECT_TRUE(take());
+    EXPECT_TRUE(take());
+    fill(2);
+    EXPECT_TRUE(becomes([&] {
+        give_signs();
+        return pool->figures()["javascript"].ready == 3;
+    }));
+    context.restart();
+    context.run_for(milliseconds(50));
+    settle();
+    EXPECT_EQ(pool->figures()["javascript"].ready, 3U);
+}
+
 TEST_F(JarPoolTest, AJarServesOnlyPlansThatItFits) {
     open({.ready = 2});
     fill(2);

@@ -13,6 +13,7 @@ class PoolSize {
         : least_(std::min(least, most)), most_(most), wanted_(least_) {}
 
     [[nodiscard]] std::size_t wanted() const { return wanted_; }
+    [[nodiscard]] std::size_t least() const { return least_; }
 
     // A run took one, and so many are left.
     void on_take(std::size_t left) { fewest_ = std::min(fewest_, left); }

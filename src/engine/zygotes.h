@@ -22,7 +22,7 @@ namespace belljar::engine {
 class Zygotes {
    public:
     struct Lifetime {
-        std::uint64_t forks = 1000;
+        std::uint64_t forks = 5000;
         Duration age = std::chrono::minutes(10);
     };
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/turns.h"
 #include "jar/process_state.h"
 
 namespace belljar::isolation {
@@ -179,6 +180,7 @@ bool Jar::settle_before_exit() {
     finish();
     settle({});
     settled_early_ = true;
+    let_others_go_first(guest_.pid());
     return true;
 }
 
@@ -360,6 +362,9 @@ void Jar::kill(KillReason reason) {
     deadline_ = ask ? Clock::now() + time : TimePoint::max();
     told_to_end_ = true;
     finish();
+    if (!ask && process_.valid()) {
+        let_others_go_first(process_.pid());
+    }
     // ESRCH: it has ended by itself in the meantime.
     [[maybe_unused]] const Result<void> sent = process_.signal(ask ? SIGTERM : SIGKILL);
 }
