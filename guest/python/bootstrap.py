@@ -38,7 +38,6 @@ REPEATING = "for", "while", "def", "import", "lambda", "map"
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
 OLD_RESULT = None
-PACKAGE = None  # in a zygote's guest: of approved tools
 LOGGING = None  # in a zygote's guest, and how many handlers it has by itself
 HANDLERS = 0
 READER = None  # the names of the program that reads others
@@ -53,9 +52,9 @@ original_excepthook = sys.excepthook
 
 
 def get_ready():
-    """Does what can be done before there is a program; gives the package of approved tools."""
+    """Does what can be done before there is a program; says whether there are approved tools."""
     os.set_inheritable(REPORT_FD, False)
-    return PACKAGE or make_tools() if find_tools() else None
+    return has_tools()
 
 
 def announce():
@@ -143,7 +142,7 @@ def prepare(request, tools):
     if WORKSPACE not in sys.path[:1]:
         sys.path.insert(0, WORKSPACE)
     if tools and TOOLS not in sys.path:
-        offer_tools(tools)
+        sys.path.append(TOOLS)  # behind all others: they hide nothing
     control_imports(request["allowed_imports"], request.get("profile_imports"))
 
 
@@ -155,29 +154,21 @@ def install():
     sys.meta_path.insert(0, Imports)
 
 
-def find_tools():
+def has_tools():
     try:
-        return os.listdir(TOOLS)
+        return bool(os.listdir(TOOLS))
     except OSError:
-        return []  # not every way of starting guests shows them
+        return False  # not every way of starting guests shows them
 
 
-def make_tools():
-    """The package that holds approved modules."""
-    import importlib.machinery
-    import importlib.util
-
-    package = importlib.machinery.ModuleSpec("tools", None, is_package=True)
+def find_package_of_tools():
+    """The package that holds approved modules, once it is imported: most programs need not wait
+    until somebody has looked whether files of theirs have its name."""
+    if TOOLS not in sys.path or has_file("tools") or has_file("tools.py"):
+        return None
+    package = type(sys.__spec__)("tools", None, is_package=True)
     package.submodule_search_locations.append(TOOLS)
-    return importlib.util.module_from_spec(package)
-
-
-def offer_tools(package):
-    """Approved modules, by their own names and as parts of a package. They hide nothing: neither
-    what the interpreter brings nor files of the program."""
-    sys.path.append(TOOLS)
-    if not has_file("tools") and not has_file("tools.py"):
-        sys.modules["tools"] = package
+    return package
 
 
 def has_file(name):
@@ -543,7 +534,7 @@ def main(is_fork=False):
 def be_zygote(modules):
     """Imports what most programs need and then waits; comes back in each guest, as if it had just
     started there. No code of a guest's ever runs in the zygote itself."""
-    global WORKSPACE, MAIN, LAST_PRELOADED, PACKAGE, READS, atexit, gc, select, threading
+    global WORKSPACE, MAIN, LAST_PRELOADED, READS, atexit, gc, select, threading
     register, strangers = os.register_at_fork, note_fork_hooks()
     import atexit
     import gc
@@ -565,9 +556,8 @@ def be_zygote(modules):
     LAST_PRELOADED = next(reversed(sys.modules))
     load_reader()
     put_off_logging()
-    PACKAGE = make_tools()
     for _ in range(REHEARSALS):
-        rehearse(PACKAGE)
+        rehearse(tools=True)
     os.environ.pop("LD_BIND_NOW", None)  # it was for us
     linecache.cache.clear()
     gc.collect()
@@ -648,7 +638,6 @@ def rehearse(tools):
     pack(report)
     control_imports(None, None)
     rehearse_end(names)
-    MODULES.pop("tools", None)
     sys.path[:], sys.argv = path, arguments
 
 

@@ -500,7 +500,8 @@ class Substitute:
 
 
 class Imports:
-    """Follows the import of a few modules, and offers what is missing of IPython."""
+    """Follows the import of a few modules, and offers approved tools and what is missing of
+    IPython."""
 
     before = {"matplotlib": prepare_matplotlib}
     after = {
@@ -518,6 +519,8 @@ class Imports:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
+        if name == "tools":
+            return find_package_of_tools()
         if name in cls.before:
             attempt(cls.before[name], None)
         elif name in cls.missing:
