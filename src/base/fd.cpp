@@ -69,6 +69,14 @@ Result<void> open_missing_standard_descriptors() {
     return {};
 }
 
+Result<Fd> duplicate(int number) {
+    Fd copy(::fcntl(number, F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) {
+        return fail(system_error("F_DUPFD"));
+    }
+    return copy;
+}
+
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {

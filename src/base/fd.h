@@ -61,6 +61,9 @@ class PidFd {
 // else the next socket we open gets the number of standard output, and output goes into it.
 [[nodiscard]] Result<void> open_missing_standard_descriptors();
 
+// Another number for the same open file, closed on exec like all of ours.
+[[nodiscard]] Result<Fd> duplicate(int number);
+
 struct Pipe {
     Fd read_end;
     Fd write_end;

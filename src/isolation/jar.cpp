@@ -67,14 +67,6 @@ std::uint64_t largest_bytes(const rusage& one, const rusage& other) {
     return static_cast<std::uint64_t>(std::max(one.ru_maxrss, other.ru_maxrss)) * 1024U;
 }
 
-Result<Fd> duplicate(int fd) {
-    Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!copy.valid()) {
-        return fail(system_error("F_DUPFD"));
-    }
-    return copy;
-}
-
 // Of the file system that the directory is on, which is the jar's own.
 Fill fill_of(const Fd& directory) {
     struct statfs status{};
@@ -362,7 +354,7 @@ void Jar::kill(KillReason reason) {
     deadline_ = ask ? Clock::now() + time : TimePoint::max();
     told_to_end_ = true;
     finish();
-    if (!ask && process_.valid()) {
+    if (!ask) {
         let_others_go_first(process_.pid());
     }
     // ESRCH: it has ended by itself in the meantime.
