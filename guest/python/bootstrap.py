@@ -34,6 +34,7 @@ REHEARSALS = 20  # after which the interpreter has chosen the short forms of all
 # What these modules do after a fork is for a process with threads, or done by reseed().
 KNOW_OF_FORKS = {"threading", "logging", "random", "concurrent.futures.thread"}
 IDLE_SECONDS = 0.002  # longer than a request takes that waited for this guest
+SHORT = 1000  # characters
 REPEATING = "for", "while", "def", "import", "lambda", "map"
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
@@ -214,9 +215,10 @@ def compile_program(source):
 
 
 def may_be_expression(source):
-    """Whether to try that first, which takes a third of the time. A backslash may be warned of each
-    time the source is read."""
-    return PARSED is None and "\n" not in source.strip() and "\\" not in source
+    """Whether to try that first, which takes a third of the time, but if it is none, the source is
+    read twice. A backslash may be warned of each time."""
+    return (PARSED is None and len(source) <= SHORT and "\n" not in source.strip()
+            and "\\" not in source)
 
 
 async def await_both(body, value, names):

@@ -518,7 +518,6 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
         [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
     watch_denials(jar.id, *plan);
     io.on_flood([this, id = jar.id] { warden_.kill(id, execution::KillReason::Output); });
-
     const Duration grace = live.stay ? kWardenGrace + kFilesGrace : kWardenGrace;
     const TimePoint give_up = begun + plan->limits.timeout + grace;
     const std::string mark = make_uuid();
@@ -566,6 +565,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     result.tools_digest = digest_of(jar);
     result.findings = reading ? reading->findings() : plan->findings;
     result.network_attempts = exit.network;
+    // Behind the answer: to close its pipes takes time, and wakes init, which others wait for.
+    asio::post(executor_, [ended = std::move(jar)] {});
     co_return result;
 }
 

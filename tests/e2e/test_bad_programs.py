@@ -223,6 +223,10 @@ def test_report_is_not_for_processes_of_the_program(open_server):
     ("import helper\n\nhelper.fail()", "RuntimeError", 3),
     ("\nimport broken", "SyntaxError", 2),
     ("eval('1 +')", "SyntaxError", 1),
+    ("1 +", "SyntaxError", 1),
+    (" 1", "IndentationError", 1),
+    ("\n\n1/0\n", "ZeroDivisionError", 3),
+    ("x = 1/0", "ZeroDivisionError", 1),
 ])
 def test_errors_have_a_type_and_a_line(open_server, code, kind, line):
     files = {"helper.py": "def fail():\n    raise RuntimeError('in the helper')\n",
@@ -232,6 +236,19 @@ def test_errors_have_a_type_and_a_line(open_server, code, kind, line):
     assert (error["type"], error["line"]) == (kind, line)
     assert "bootstrap" not in error["traceback"] and "importlib" not in error["traceback"]
     assert error["traceback"] == record["stderr"]
+
+
+@pytest.mark.parametrize(("code", "result"), [
+    ("6 * 7", 42), ("\n6 * 7  # why\n", 42), ("x = 6; x * 7", 42), ("result = 42", 42),
+    ("[n for n in range(3)]", [0, 1, 2]), ("'a text'", "a text"), ("'a\\tb'", "a\tb"),
+    ("await __import__('asyncio').sleep(0, 42)", 42)])
+def test_one_line_is_a_program(open_server, code, result):
+    assert open_server.execute(code)["result"] == result
+
+
+@pytest.mark.parametrize("code", ["1 is 1", "x = 1 is 1", "x = '\\d' is 1"])
+def test_the_interpreter_warns_once(open_server, code):
+    assert open_server.execute(code)["stderr"].count("SyntaxWarning") == 1
 
 
 def test_error_in_a_module_of_the_workspace_shows_its_line(open_server):

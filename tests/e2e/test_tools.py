@@ -65,11 +65,19 @@ def test_a_module_of_the_program_comes_first(own_server, tools, name):
     assert record["result"] == ["the program", "Hello, you"], record["stderr"]
 
 
-def test_without_tools_there_is_no_package(place):
+def test_a_module_that_the_program_writes_comes_first(own_server, tools):
+    server = own_server(env=environment(BELLJAR_TOOLS_PATH=str(tools)))
+    record = server.execute("open('tools.py', 'w').write('WHOSE = 1')\nimport tools\ntools.WHOSE")
+    assert record["result"] == 1, record["stderr"]
+
+
+def test_without_tools_there_is_no_package(place, own_server):
     (place / "empty").mkdir()
-    code = "import sys\nprint('/tools' in sys.path, 'tools' in sys.modules)"
+    code = "import sys\nprint('/tools' in sys.path, 'tools' in sys.modules)\nimport tools"
     ended = run_with(place / "empty", code)
-    assert (ended.stdout, ended.stderr) == (b"False False\n", b"")
+    assert ended.stdout == b"False False\n" and b"No module named 'tools'" in ended.stderr
+    server = own_server(env=environment(BELLJAR_TOOLS_PATH=str(place / "empty")))
+    assert server.execute("import tools")["error"]["message"] == "No module named 'tools'"
 
 
 def test_without_a_setting_there_are_those_beside_the_program():
