@@ -30,7 +30,6 @@ TEST(Turns, WhoEndsStaysAnOrdinaryProcess) {
     EXPECT_EQ(::sched_getscheduler(child) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
     EXPECT_EQ(::kill(child, SIGKILL), 0);
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
-    let_others_go_first(child);  // too late, and nothing happens
 }
 
 }  // namespace
