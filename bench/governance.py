@@ -17,7 +17,7 @@ WARM_UP = 3
 ROUNDS = 8  # each with servers of its own
 REQUESTS = 25  # of each server in a round, with a pause before each
 TURNS = 12  # in a round, of requests without a pause
-IN_A_ROW = 7  # in a turn, after the first; more than half of the jars are still ready then
+IN_A_ROW = 7  # in a turn, after the first; half of the jars are still ready then
 PAUSE_SECONDS = 0.1
 SERVERS = {
     "with": ("POST /execute, profile basic, audit trail",

@@ -215,7 +215,7 @@ def compile_program(source):
 
 
 def may_be_expression(source):
-    """Whether to try that first, which takes a third of the time, but if it is none, the source is
+    """Whether to try that first, which takes half of the time, but if it is none, the source is
     read twice. A backslash may be warned of each time."""
     return (PARSED is None and len(source) <= SHORT and "\n" not in source.strip()
             and "\\" not in source)
