@@ -354,7 +354,7 @@ void Jar::kill(KillReason reason) {
     deadline_ = ask ? Clock::now() + time : TimePoint::max();
     told_to_end_ = true;
     finish();
-    if (!ask) {
+    if (settled_early_ && !ask) {  // else a busy guest would be ahead of what ends it
         let_others_go_first(process_.pid());
     }
     // ESRCH: it has ended by itself in the meantime.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +205,18 @@ TEST_F(JarTest, TheFirstKillReasonCounts) {
     ASSERT_TRUE(jar.on_exit());
     EXPECT_EQ(jar.outcome().kill_reason, KillReason::Cancelled);
     EXPECT_EQ(jar.outcome().exited, 0U);
+    EXPECT_TRUE(removes_cgroup_soon(jar));
+}
+
+// Init ends those who would not stop to run: it must not have to wait until they all had theirs.
+TEST_F(JarTest, WhatEndsABusyGuestDoesNotLetItGoFirst) {
+    Jar jar = launch({"/bin/sh", "-c", "while :; do :; done"});
+    const int before = ::sched_getscheduler(jar.pid());
+    ASSERT_EQ(before & SCHED_RESET_ON_FORK, 0);
+    jar.kill(KillReason::Deadline);
+    ASSERT_TRUE(is_readable(jar.exit_fd(), seconds(20)));
+    EXPECT_EQ(::sched_getscheduler(jar.pid()), before);
+    ASSERT_TRUE(jar.on_exit());
     EXPECT_TRUE(removes_cgroup_soon(jar));
 }
 
