@@ -361,6 +361,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
     BJ_CO_TRY(const approved::PackPtr tools, tools_for(plan));
     co_await pool_.await_one(jar_of.get(), plan.limits, tools);
     if (std::optional<LaunchedJar> ready = pool_.take(*jar_of, plan.limits, Begin::AtOnce, tools)) {
+        co_await warden_.until_sent();
         Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(*ready),
                                                      std::move(cancellation), std::move(live));
         co_return result;
@@ -402,6 +403,7 @@ Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr
             co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
         co_return fail(given.error());
     }
+    co_await warden_.until_sent();
     Result<RunResult> result = co_await run_once(&plan, manifest.get(), std::move(jar),
                                                  std::move(cancellation), std::move(live));
     co_return result;

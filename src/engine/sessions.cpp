@@ -350,6 +350,7 @@ Task<Result<RunResult>> Sessions::run_cell(SessionPtr session, const RunPlan* pl
     const StayPtr stay = live.stay;
     host->stay = stay;
     BJ_CO_TRY_VOID(warden_.begin_cell(host->jar.id, limits, stay ? Files::Kept : Files::Dropped));
+    co_await warden_.until_sent();
     const runner::CellPlace place{.branch = session->id,
                                   .cell = ++session->cells,
                                   .checkpoints = options_.bounds.checkpoints,

@@ -86,7 +86,8 @@ WardenLink::WardenLink(const asio::any_io_executor& executor, Fd socket, const L
     : executor_(executor),
       readable_(executor, ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3)),
       socket_(std::move(socket)),
-      log_(log) {
+      log_(log),
+      progress_(executor, TimePoint::max()) {
     readable_.non_blocking(true);  // of the open file description, so of socket_ too
 }
 
@@ -254,7 +255,15 @@ Result<void> WardenLink::post(std::vector<std::byte> data, std::vector<Fd> fds) 
         await_room();
     }
     outgoing_.push_back(std::move(message));
+    ++posted_;
     return {};
+}
+
+Task<void> WardenLink::until_sent() {
+    for (const std::uint64_t last = posted_; alive_ && sent_ < last;) {
+        boost::system::error_code ignored;
+        co_await progress_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
 }
 
 Result<void> WardenLink::try_send(const Outgoing& message) const {
@@ -274,7 +283,9 @@ void WardenLink::await_room() {
                              Result<void> sent;
                              while (!outgoing_.empty() && (sent = try_send(outgoing_.front()))) {
                                  outgoing_.pop_front();
+                                 ++sent_;
                              }
+                             progress_.cancel();
                              if (outgoing_.empty()) {
                                  return;
                              }
@@ -371,6 +382,7 @@ void WardenLink::lose() {
 }
 
 void WardenLink::fail_all(const Error& error) {
+    progress_.cancel();
     std::vector<std::function<void()>> handlers;
     for (auto& [jar, waiting] : waiting_) {
         if (!waiting->outcome) {

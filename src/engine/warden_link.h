@@ -62,6 +62,9 @@ class WardenLink {
     // little more, the jar does.
     Result<void> begin_cell(isolation::JarId jar, const execution::Limits& limits,
                             Files files = Files::Dropped);
+    // Until all that was ordered so far is with the warden, who then hears of a start before what
+    // the program did. That is at once unless he is far behind.
+    Task<void> until_sent();
     // What the cell used; nothing if the jar has ended, of which wait() tells.
     Task<std::optional<execution::RawExit>> look(isolation::JarId jar, TimePoint give_up);
     // For a jar that nobody waits for: what to do at its end, at once if that has been. nullptr
@@ -121,6 +124,9 @@ class WardenLink {
     Fd socket_;
     const Log& log_;
     std::deque<Outgoing> outgoing_;
+    std::uint64_t posted_ = 0;  // to outgoing_, ever
+    std::uint64_t sent_ = 0;    // from there
+    asio::steady_timer progress_;
     std::map<isolation::JarId, std::shared_ptr<Waiting>> waiting_;
     isolation::JarId next_jar_ = 1;
     std::uint32_t next_zygote_ = 1;

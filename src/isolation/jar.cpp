@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/turns.h"
+#include "jar/fill.h"
 #include "jar/process_state.h"
 
 namespace belljar::isolation {
@@ -50,11 +50,6 @@ Result<PidFd> fork_init(const Fd& init, const Fd& socket) {
     return PidFd::open(child);
 }
 
-struct Fill {
-    std::uint64_t used = 0;
-    bool full = false;
-};
-
 std::uint64_t cpu_nanoseconds(const rusage& usage) {
     const auto nanoseconds = [](const timeval& time) {
         return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
@@ -65,21 +60,6 @@ std::uint64_t cpu_nanoseconds(const rusage& usage) {
 
 std::uint64_t largest_bytes(const rusage& one, const rusage& other) {
     return static_cast<std::uint64_t>(std::max(one.ru_maxrss, other.ru_maxrss)) * 1024U;
-}
-
-// Of the file system that the directory is on, which is the jar's own.
-Fill fill_of(const Fd& directory) {
-    struct statfs status{};
-    if (!directory.valid() || ::fstatfs(directory.get(), &status) != 0) {
-        return {};
-    }
-    // The kernel counts per processor: a little is left where a write has found nothing.
-    const auto none_left = [](std::uint64_t left, std::uint64_t all) {
-        return all > 0 && left <= std::min<std::uint64_t>(64, all / 64);
-    };
-    return {.used = (status.f_blocks - status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize),
-            .full = none_left(status.f_bavail, status.f_blocks) ||
-                    none_left(status.f_ffree, status.f_files)};
 }
 
 }  // namespace
@@ -297,9 +277,9 @@ EndedMessage Jar::look() {
     cell.jar = id_;
     if (!told_to_end_) {
         deadline_ = TimePoint::max();
-        const Fill workspace = fill_of(workspace_);
+        const jar::Fill workspace = jar::fill_of(workspace_);
         cell.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
-        cell.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
+        cell.disk_full = workspace.full || jar::fill_of(tmp_).full ? 1 : 0;
         cell.wall_nanoseconds = static_cast<std::uint64_t>((Clock::now() - started_).count());
         measure(cell);
     }
@@ -310,7 +290,7 @@ void Jar::take_places(Packet packet) {
     if (packet.fds.size() == 2) {
         workspace_ = std::move(packet.fds[0]);
         tmp_ = std::move(packet.fds[1]);
-        used_when_empty_ = fill_of(workspace_).used;
+        used_when_empty_ = jar::fill_of(workspace_).used;
     }
 }
 
@@ -331,9 +311,9 @@ void Jar::finish() {
         return;
     }
     finished_ = Clock::now();
-    const Fill workspace = fill_of(workspace_);
+    const jar::Fill workspace = jar::fill_of(workspace_);
     outcome_.disk_used_bytes = workspace.used - std::min(workspace.used, used_when_empty_);
-    outcome_.disk_full = workspace.full || fill_of(tmp_).full ? 1 : 0;
+    outcome_.disk_full = workspace.full || jar::fill_of(tmp_).full ? 1 : 0;
     workspace_.reset();
     tmp_.reset();
 }

@@ -76,6 +76,8 @@ class Jar {
     void start(const StartMessage& order);
     // A cell has ended: what it used. No clock runs until the next one.
     [[nodiscard]] EndedMessage look();
+    // For start(): the guest is there, or has been.
+    [[nodiscard]] bool is_ready() const { return waits_ && guest_started_ && !told_to_end_; }
     [[nodiscard]] bool in_session() const { return in_session_; }
     // The clock ran out, in set-up or in the run.
     void on_deadline();

@@ -28,14 +28,15 @@ constexpr auto kCgroupRetry = std::chrono::milliseconds(2);
 // What an epoll entry stands for: the three low bits say which descriptor of the jar.
 enum class Source : std::uint64_t {
     Server,
+    Signal,
+    ZygoteAnswer,
+    ZygoteExit,
     Report,
     Exit,
-    Signal,
     OutOfMemory,
-    Guest,
-    ZygoteAnswer,
-    ZygoteExit
+    Guest
 };
+constexpr Source kFirstOfJar = Source::Report;
 constexpr unsigned kSourceBits = 3;
 constexpr std::uint64_t kSourceMask = (1U << kSourceBits) - 1;
 
@@ -171,7 +172,11 @@ Result<void> Warden::run() {
         }
         for (int index = 0; index < count; ++index) {
             const std::uint64_t tag = events[static_cast<std::size_t>(index)].data.u64;
-            switch (static_cast<Source>(tag & kSourceMask)) {
+            const auto source = static_cast<Source>(tag & kSourceMask);
+            if (source >= kFirstOfJar) {
+                BJ_TRY_VOID(hear_of_start(tag >> kSourceBits));
+            }
+            switch (source) {
                 case Source::Server:
                     BJ_TRY_VOID(on_server_readable());
                     break;
@@ -205,6 +210,16 @@ Result<void> Warden::run() {
     return {};
 }
 
+// The server tells of a start before it gives the guest its program. So that is heard before
+// anything that the guest has done.
+Result<void> Warden::hear_of_start(JarId id) {
+    for (auto jar = jars_.find(id);
+         jar != jars_.end() && jar->second.is_ready() && has_news(server_); jar = jars_.find(id)) {
+        BJ_TRY_VOID(on_server_readable());
+    }
+    return {};
+}
+
 Result<void> Warden::watch(const Fd& fd, std::uint64_t tag) const {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -231,6 +246,9 @@ int Warden::wait_milliseconds() const {
 }
 
 Result<void> Warden::on_server_readable() {
+    if (!has_news(server_)) {
+        return {};  // heard already, for a jar's sake
+    }
     Result<Packet> packet = jar::receive_packet(server_);
     if (!packet || packet->data.empty()) {
         kill_everything();

@@ -63,6 +63,7 @@ class Warden {
     void let_retired_go();
     void end_unknown_guests();
     void order_guest(Jar& jar, const jar::GuestOrder& order);
+    Result<void> hear_of_start(JarId id);
     void on_guest_exit(JarId id);
     void on_jar_report(JarId id);
     // Reads one and tells the server what it needs to know. False if it could not be read.

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "base/id.h"
 #include "cgroup/test_cgroups.h"
@@ -448,6 +449,56 @@ void make_file_as_owner(const std::string& directory, const std::string& name) {
     EXPECT_TRUE(file.valid());
 }
 
+std::vector<pid_t> inits_of(pid_t warden) {
+    std::vector<pid_t> found = children_of(warden);
+    std::erase_if(found, [](pid_t child) {
+        return read_words("/proc/" + std::to_string(child) + "/comm") !=
+               std::vector<std::string>{"belljar-jar"};
+    });
+    return found;
+}
+
+// Its guest has ended, and it waits for what the warden says to that.
+bool has_told_all(pid_t init) {
+    const std::string stat = "/proc/" + std::to_string(init) + "/stat";
+    return becomes_true([&] { return children_of(init).empty() && read_words(stat).at(2) == "S"; },
+                        std::chrono::seconds(20));
+}
+
+// The end of a run, and what the server said before it began, behind something else.
+TEST_F(WardenTest, AStartIsHeardBeforeTheEndOfItsRun) {
+    constexpr auto kWaits = std::chrono::milliseconds(300);
+    get_ready();
+    Pipe input = make_pipe().value();
+    const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    std::vector<int> numbers(kGuestFdCount, nothing.get());
+    numbers[0] = input.read_end.get();
+    ASSERT_TRUE(send_message(server, waiting_launch(1, {"/bin/sh", "-c", "read go"}), numbers));
+    input.read_end.reset();
+    expect_started(1);
+    std::this_thread::sleep_for(kWaits);
+    const std::vector<pid_t> inits = inits_of(warden);
+    ASSERT_EQ(inits.size(), 1U);
+    ASSERT_EQ(::kill(warden, SIGSTOP), 0);
+    for (JarId jar = 2; jar < 6; ++jar) {
+        send_launch(launch_of(jar, {"/bin/sleep", "1000"}));
+    }
+    ASSERT_TRUE(send_message(server, kStart));
+    input.write_end.reset();
+    EXPECT_TRUE(has_told_all(inits.front()));
+    ASSERT_EQ(::kill(warden, SIGCONT), 0);
+    WardenMessage message = next();
+    while (std::holds_alternative<StartedMessage>(message)) {
+        message = next();
+    }
+    ASSERT_TRUE(std::holds_alternative<EndedMessage>(message)) << message.index();
+    EXPECT_EQ(std::get<EndedMessage>(message).jar, 1U);
+    const std::uint64_t took = std::get<EndedMessage>(message).wall_nanoseconds;
+    EXPECT_GT(took, 0U) << "it began after its end";
+    EXPECT_LT(took, static_cast<std::uint64_t>(Duration(kWaits).count())) << "it never began";
+    EXPECT_EQ(stop(), 0);
+}
+
 // The reports and the end of a jar are all there before the warden looks.
 TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     get_ready();
@@ -458,21 +509,13 @@ TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     ASSERT_TRUE(send_message(server, message, numbers));
     output.write_end.reset();
     expect_started(1);
-    std::vector<pid_t> inits = children_of(warden);
-    std::erase_if(inits, [](pid_t child) {
-        return read_words("/proc/" + std::to_string(child) + "/comm") !=
-               std::vector<std::string>{"belljar-jar"};
-    });
+    const std::vector<pid_t> inits = inits_of(warden);
     ASSERT_EQ(inits.size(), 1U);
     ASSERT_EQ(::kill(warden, SIGSTOP), 0);
     const std::string init = "/proc/" + std::to_string(inits.front());
     make_file_as_owner(init + "/root/workspace", "go");
     // It has said everything when it waits for the warden, and then loses its life.
-    EXPECT_TRUE(becomes_true(
-        [&] {
-            return children_of(inits.front()).empty() && read_words(init + "/stat").at(2) == "S";
-        },
-        std::chrono::seconds(20)));
+    EXPECT_TRUE(has_told_all(inits.front()));
     ASSERT_EQ(::kill(inits.front(), SIGKILL), 0);
     EXPECT_TRUE(becomes_true([&] { return read_words(init + "/stat").at(2) == "Z"; },
                              std::chrono::seconds(20)));

@@ -42,6 +42,11 @@ std::string readable(std::string_view path) {
     return text;
 }
 
+// A path that leads nowhere, or over a link. Who cannot look does not know.
+bool tells_absence(const Error& error) {
+    return error.sys_errno == ENOENT || error.sys_errno == ENOTDIR || error.sys_errno == ELOOP;
+}
+
 }  // namespace
 
 Courier::Known Courier::known_of(const struct stat& status) {
@@ -351,8 +356,8 @@ Result<void> Courier::send_gone(PackWriter& writer) {
         const Result<Fd> found = open_beneath(workspace_, path, O_PATH);
         struct stat status{};
         const bool there = found && ::fstat(found->get(), &status) == 0;
-        const bool hidden = !found && found.error().sys_errno == EACCES;
-        if (hidden || (there && (status.st_mode & S_IFMT) == known.type)) {
+        if ((!found && !tells_absence(found.error())) ||
+            (there && (status.st_mode & S_IFMT) == known.type)) {
             continue;
         }
         BJ_TRY_VOID(writer.entry({.kind = PackKind::Gone, .path = path}));

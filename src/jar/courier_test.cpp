@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -153,6 +154,21 @@ TEST_F(CourierTest, SendsWhatWasCreatedChangedAndDeleted) {
     EXPECT_EQ(sent.files, (Content{{"changed", "new"}, {"created", "new"}}));
     EXPECT_EQ(sent.gone, (std::vector<std::string>{"deleted"}));
     EXPECT_EQ(take().files, Content{}) << "once";
+}
+
+TEST_F(CourierTest, WhatCannotBeLookedForIsNotTakenForDeleted) {
+    give({{"a", "1"}, {"d/b", "2"}});
+    rlimit usual{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+    rlimit none = usual;
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    [[maybe_unused]] const Result<void> cut = courier->send_changes(Courier::Guests::Ended);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+    courier.reset();
+    Arrivals arrivals;
+    [[maybe_unused]] const Result<void> end = receive_pack(server, arrivals, TimePoint::max());
+    EXPECT_TRUE(arrivals.sent.gone.empty());
 }
 
 TEST_F(CourierTest, AFileThatWasReplacedIsSentAgain) {
