@@ -704,9 +704,6 @@ void Engine::start_zygotes() {
                      [this](runner::ManifestPtr manifest, std::uint32_t zygote) {
                          return test_jar(std::move(manifest), zygote);
                      });
-    if (const auto usual = rules_->find(rules_->default_profile()); usual && scans(**usual)) {
-        zygotes_->expect_readings();
-    }
     pool_.fork_from(*zygotes_);
 }
 

@@ -200,7 +200,7 @@ Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent)
             rules, **profile, is_approved(approvals_, **profile, decision->plan));
         decision->plan.request.reading = decision->reading->order();
         if (zygotes_) {
-            zygotes_->expect_readings();
+            zygotes_->expect_readings(*decision->manifest);
         }
     } else if (scans) {
         BJ_CO_TRY_VOID(co_await scan(*profile, &*decision, intent));

@@ -100,9 +100,21 @@ bool Zygotes::awaited(const runner::Manifest& manifest) const {
     return slot != nullptr && slot->current == 0 && slot->coming != 0;
 }
 
+void Zygotes::expect_readings(const runner::Manifest& manifest) {
+    const SlotPtr slot = slot_of(manifest);
+    if (slot == nullptr) {
+        return;
+    }
+    slot->last_reading = Clock::now();
+    if (!slot->reads && slot->current != 0 && slot->coming == 0) {
+        begin(slot);
+    }
+}
+
 void Zygotes::begin(const SlotPtr& slot) {
+    slot->reads = slot->last_reading && Clock::now() - *slot->last_reading < lifetime_.age;
     const Result<std::uint32_t> started = warden_.start_zygote(
-        command_of(*slot->manifest, reads_), slot->manifest->bootstrap,
+        command_of(*slot->manifest, slot->reads), slot->manifest->bootstrap,
         slot->manifest->proc == runner::ProcView::Masked ? jar::ProcView::Masked
                                                          : jar::ProcView::ProcessesOnly);
     if (started) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,8 +41,9 @@ class Zygotes {
     [[nodiscard]] bool ready(const runner::Manifest& manifest) const;
     // The first one is on its way: soon there will be one, or the news that there is none.
     [[nodiscard]] bool awaited(const runner::Manifest& manifest) const;
-    // From the next one on, guests are prepared for programs that they have to read first.
-    void expect_readings() { reads_ = true; }
+    // A program came that its guest has to read first. From the next zygote on, which is ordered if
+    // need be, guests are prepared for more of them, as long as they come.
+    void expect_readings(const runner::Manifest& manifest);
     // Called when one is ready and when one is gone.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
@@ -54,6 +56,8 @@ class Zygotes {
         std::uint64_t forks = 0;
         TimePoint since{};
         TimePoint ordered{};  // the coming one
+        bool reads = false;   // the coming one, or else the current
+        std::optional<TimePoint> last_reading{};
         bool retired = false;
         Duration pause{};
     };
@@ -72,7 +76,6 @@ class Zygotes {
     const Log& log_;
     Lifetime lifetime_;
     Trial trial_;
-    bool reads_ = false;
     std::function<void()> changed_ = [] {};
     std::list<SlotPtr> slots_;
 };

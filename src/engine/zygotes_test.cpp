@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -56,6 +58,8 @@ class ZygotesTest : public testing::Test {
             const auto message = isolation::decode_server_message(packet.data).value();
             if (const auto* started = std::get_if<isolation::ZygoteMessage>(&message)) {
                 ordered.push_back(started->zygote);
+                const auto command = jar::command_of(started->command).value();
+                reads.push_back(std::ranges::count(command.arguments, "--reads") == 1);
                 EXPECT_EQ(packet.fds.size(), 1U) << "its program";
             } else if (const auto* retired_one = std::get_if<isolation::RetireMessage>(&message)) {
                 retired.push_back(retired_one->zygote);
@@ -88,6 +92,7 @@ class ZygotesTest : public testing::Test {
     std::optional<Zygotes> zygotes;
     bool holds = true;
     Ids ordered, retired, tried;
+    std::vector<bool> reads;  // those that were ordered
 };
 
 TEST_F(ZygotesTest, NobodyForksBeforeItWasTried) {
@@ -140,6 +145,36 @@ TEST_F(ZygotesTest, IsReplacedWhenItIsOld) {
     say(1, 1);
     EXPECT_EQ(take(), 1U);
     EXPECT_EQ(ordered, (Ids{1, 2}));
+}
+
+TEST_F(ZygotesTest, TheNextPreparesItsGuestsForReadingIfProgramsAreRead) {
+    start({});
+    zygotes->expect_readings(python);
+    settle();
+    EXPECT_EQ(ordered, Ids{1}) << "one is coming";
+    say(1, 1);
+    zygotes->expect_readings(python);
+    zygotes->expect_readings(python);
+    settle();
+    EXPECT_EQ(ordered, (Ids{1, 2}));
+    EXPECT_EQ(take(), 1U) << "until the next is ready";
+    say(2, 1);
+    EXPECT_EQ(take(), 2U);
+    zygotes->expect_readings(python);
+    settle();
+    EXPECT_EQ(ordered, (Ids{1, 2})) << "it is prepared";
+    EXPECT_EQ(reads, (std::vector{false, true}));
+}
+
+TEST_F(ZygotesTest, WhatWasReadLongAgoIsNotPreparedFor) {
+    start({.forks = 1, .age = std::chrono::milliseconds(50)});
+    say(1, 1);
+    zygotes->expect_readings(python);
+    settle();
+    say(2, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    EXPECT_EQ(take(), 2U);
+    EXPECT_EQ(reads, (std::vector{false, true, false}));
 }
 
 TEST_F(ZygotesTest, OneThatIsGoneForksNoMore) {
