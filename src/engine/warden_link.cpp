@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
@@ -69,6 +70,7 @@ execution::DeniedCall to_denied_call(const jar::DenialRecord& record) {
 // A cell is ended from inside its jar. That takes milliseconds, unless somebody there is in the
 // way.
 constexpr auto kCellGrace = std::chrono::seconds(3);
+constexpr auto kPatience = std::chrono::seconds(10);  // with a warden that takes no orders
 
 isolation::StartMessage make_start(JarId jar, const execution::Limits& limits, Files files) {
     isolation::StartMessage message{};
@@ -260,9 +262,16 @@ Result<void> WardenLink::post(std::vector<std::byte> data, std::vector<Fd> fds) 
 }
 
 Task<void> WardenLink::until_sent() {
-    for (const std::uint64_t last = posted_; alive_ && sent_ < last;) {
+    using asio::experimental::awaitable_operators::operator||;
+    if (outgoing_.empty()) {
+        co_return;
+    }
+    asio::steady_timer patience(executor_, kPatience);
+    const TimePoint give_up = patience.expiry();
+    for (const std::uint64_t last = posted_; alive_ && sent_ < last && Clock::now() < give_up;) {
         boost::system::error_code ignored;
-        co_await progress_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        co_await (progress_.async_wait(asio::redirect_error(asio::use_awaitable, ignored)) ||
+                  patience.async_wait(asio::redirect_error(asio::use_awaitable, ignored)));
     }
 }
 

@@ -63,7 +63,7 @@ class WardenLink {
     Result<void> begin_cell(isolation::JarId jar, const execution::Limits& limits,
                             Files files = Files::Dropped);
     // Until all that was ordered so far is with the warden, who then hears of a start before what
-    // the program did. That is at once unless he is far behind.
+    // the program did. That is at once unless he is far behind, and not longer than ten seconds.
     Task<void> until_sent();
     // What the cell used; nothing if the jar has ended, of which wait() tells.
     Task<std::optional<execution::RawExit>> look(isolation::JarId jar, TimePoint give_up);

@@ -29,6 +29,11 @@ isolation::EndedMessage end_of(JarId jar, int wait_status = 0) {
     return ended;
 }
 
+Task<void> wait_until_sent(WardenLink* link, bool* sent) {
+    co_await link->until_sent();
+    *sent = true;
+}
+
 Task<void> wait_for(WardenLink* link, JarId jar, TimePoint give_up, Told* told) {
     Result<RawExit> outcome = co_await link->wait(jar, give_up);
     told->outcome = std::move(outcome);
@@ -127,6 +132,42 @@ TEST_F(WardenLinkTest, OrdersWaitForRoomAndKeepTheirOrder) {
     }
     settle();
     EXPECT_EQ(std::get<isolation::KillMessage>(next_order()).jar, kMany);
+}
+
+TEST_F(WardenLinkTest, TellsWhenAnOrderIsWithTheWarden) {
+    constexpr JarId kMany = 300;
+    bool first = false;
+    launch();
+    start(wait_until_sent(link.get(), &first));
+    EXPECT_TRUE(first) << "there was room";
+    for (JarId count = 1; count < kMany; ++count) {
+        launch();
+    }
+    bool sent = false;
+    start(wait_until_sent(link.get(), &sent));
+    for (JarId count = 0; count < kMany; ++count) {
+        launch();  // what comes later is not waited for
+    }
+    JarId received = 0;
+    while (!sent && received < kMany) {
+        ASSERT_EQ(std::get<isolation::LaunchMessage>(next_order()).jar, ++received);
+        settle();
+    }
+    EXPECT_TRUE(sent);
+    EXPECT_GT(received, kMany / 2) << "a socket does not hold so many";
+}
+
+TEST_F(WardenLinkTest, NobodyWaitsToSendToAWardenThatIsGone) {
+    constexpr JarId kMany = 300;
+    for (JarId count = 0; count < kMany; ++count) {
+        launch();
+    }
+    bool ended = false;
+    start(wait_until_sent(link.get(), &ended));
+    EXPECT_FALSE(ended);
+    warden.reset();
+    settle();
+    EXPECT_TRUE(ended);
 }
 
 TEST_F(WardenLinkTest, TellsWhatBecameOfAJar) {
