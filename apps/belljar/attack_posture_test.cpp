@@ -78,5 +78,10 @@ TEST(AttackProcesses, OwnMemoryIsKnown) {
     EXPECT_EQ(own_memory("NoSuchField"), 0U);
 }
 
+TEST(AttackProcesses, WhatShrankDidNotGrow) {
+    EXPECT_EQ(growth_since(100, 130), 30U);
+    EXPECT_EQ(growth_since(130, 100), 0U);
+}
+
 }  // namespace
 }  // namespace belljar::apps

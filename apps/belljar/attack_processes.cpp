@@ -100,4 +100,8 @@ unsigned long long own_memory(const std::string& field) {
                   : 0;
 }
 
+unsigned long long growth_since(unsigned long long before, unsigned long long now) {
+    return now > before ? now - before : 0;
+}
+
 }  // namespace belljar::apps

@@ -25,6 +25,9 @@ struct ProcessEntry {
 // A field of /proc/self/status in bytes, such as "VmHWM"; 0 if it cannot be read.
 [[nodiscard]] unsigned long long own_memory(const std::string& field);
 
+// The kernel adds up such counters now and then: a later look may tell of less, even of a peak.
+[[nodiscard]] unsigned long long growth_since(unsigned long long before, unsigned long long now);
+
 // The value of "name:" in the text of a status file of /proc, without white space around it.
 [[nodiscard]] std::string status_field(const std::string& status, const std::string& name);
 

@@ -88,7 +88,7 @@ Task<Trial> AttackSuite::stage(const Attack* attack) {
             co_await run_crowded(attack, &trial);
             break;
     }
-    trial.memory_growth = own_memory("VmHWM") - before;
+    trial.memory_growth = growth_since(before, own_memory("VmHWM"));
     co_return trial;
 }
 

@@ -13,7 +13,7 @@ const ROOT = new Set([...SYSTEM, 'dev', 'proc', 'tmp', 'workspace', 'data', 'too
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`);
 const WRITABLE = ['/workspace', '/tmp', '/dev/shm'];
 const MOUNTS = new Set([...DEVICES, ...WRITABLE, '/', '/dev', '/proc', '/tools', '/logs',
-                        '/etc/alternatives', ...SYSTEM.map((name) => `/${name}`)]);
+                        ...SYSTEM.map((name) => `/${name}`)]);
 // Where a program that is not kept from it might leave something.
 const OUTSIDE_WORKSPACE = ['/', '/dev/shm', '/etc', '/home', '/opt', '/proc/self', '/root', '/run',
                            '/srv', '/tmp', '/usr/bin', '/usr/lib', '/usr/local', '/var', '/var/tmp'];

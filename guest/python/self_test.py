@@ -17,7 +17,7 @@ SYSTEM = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc"}
 ROOT = SYSTEM | {"dev", "proc", "tmp", "workspace", "data", "tools", "logs"}
 DEVICES = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
 WRITABLE = {"/workspace", "/tmp", "/dev/shm"}
-MOUNTS = DEVICES | WRITABLE | {"/", "/dev", "/proc", "/tools", "/logs", "/etc/alternatives"} | {
+MOUNTS = DEVICES | WRITABLE | {"/", "/dev", "/proc", "/tools", "/logs"} | {
     f"/{name}" for name in SYSTEM}
 # Where a program that is not kept from it might leave something.
 OUTSIDE_WORKSPACE = {"/", "/dev/shm", "/etc", "/home", "/opt", "/proc/self", "/root", "/run",

@@ -17,6 +17,7 @@
 #include "jar/step.h"
 #include "outcome/refused_calls.h"
 #include "outcome/verdict.h"
+#include "policy/file_use.h"
 #include "runner/guest_protocol.h"
 #include "runner/launch.h"
 
@@ -45,6 +46,13 @@ SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manife
     }
     const bool pooled = options.pool.ready > 0 && jar_of.ready.value_or(1) > 0;
     return pooled ? SandboxInfo::Kind::Pool : SandboxInfo::Kind::Started;
+}
+
+// A disk is a sixth of what a jar costs.
+isolation::Disk disk_for(const runner::Manifest& manifest, const RunRequest& request) {
+    const bool needs_none = manifest.runner == "cpython" && request.files.empty() &&
+                            policy::uses_no_files(request.code);
+    return needs_none ? isolation::Disk::None : isolation::Disk::Own;
 }
 
 // Without a cgroup each process is limited as it starts.
@@ -368,7 +376,9 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
     }
     if (const std::uint32_t zygote = zygotes_ ? zygotes_->take(*manifest) : 0; zygote != 0) {
         BJ_CO_TRY(LaunchedJar forked, launch_jar(executor_, warden_, *manifest, plan.limits,
-                                                 {.zygote = zygote, .tools = tools}));
+                                                 {.zygote = zygote,
+                                                  .tools = tools,
+                                                  .disk = disk_for(*manifest, plan.request)}));
         Result<RunResult> result =
             co_await run_once(&plan, manifest.get(), std::move(forked), cancellation,
                               {.watch = live.watch, .reading = live.reading});

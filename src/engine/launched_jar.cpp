@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 
 namespace belljar::engine {
 namespace {
+
+// Of a program that has no use for one; nobody should find out.
+constexpr Bytes kWorkspaceInMemory = mebibytes(16);
 
 // The same file with a position of its own, to read: guests share what they are started with.
 Result<Fd> open_program(const runner::Manifest& manifest) {
@@ -53,7 +57,11 @@ Result<LaunchedJar> launch_jar(const asio::any_io_executor& executor, WardenLink
                              : jar::WriteExecute::Allowed,
         .zygote = birth.zygote,
         .logs = birth.tools && birth.tools->needs_logs ? isolation::Logs::Shown
-                                                       : isolation::Logs::Hidden};
+                                                       : isolation::Logs::Hidden,
+        .disk = birth.disk};
+    if (birth.disk == isolation::Disk::None) {
+        launch.limits.workspace = std::min(launch.limits.workspace, kWorkspaceInMemory);
+    }
     if (manifest.has_launcher()) {
         launch.command = {.arguments = {"launcher"}};  // the request says what is executed
         launch.guest = jar::GuestKind::Launcher;

@@ -27,6 +27,7 @@ struct Birth {
     Begin begin = Begin::AtOnce;
     std::uint32_t zygote = 0;  // who forks it; 0: its interpreter is started
     approved::PackPtr tools{};
+    isolation::Disk disk = isolation::Disk::Own;
 };
 
 // Of its tools; empty: it has none.

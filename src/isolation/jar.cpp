@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,34 +20,8 @@ namespace {
 constexpr auto kSetUpTime = std::chrono::seconds(10);
 constexpr auto kLongestTime = std::chrono::hours(24 * 365);
 
-// What init needs to be told after the clone, besides the spec: nothing but the socket.
-constexpr int kInitSocket = 3;
 constexpr auto kTimeToEnd = std::chrono::seconds(6);
 constexpr auto kTimeToSendFiles = std::chrono::seconds(30);
-
-[[noreturn]] void become_init(const Fd& init, const Fd& socket) {
-    const int placed = socket.get() == kInitSocket ? ::fcntl(kInitSocket, F_SETFD, 0)
-                                                   : ::dup2(socket.get(), kInitSocket);
-    char name[] = "belljar-init";
-    char* const arguments[] = {name, nullptr};
-    char* const environment[] = {nullptr};
-    if (placed >= 0) {
-        ::syscall(SYS_execveat, init.get(), "", arguments, environment, AT_EMPTY_PATH);
-    }
-    ::_exit(125);
-}
-
-// Containers refuse clone3, whose flags their filters cannot see.
-Result<PidFd> fork_init(const Fd& init, const Fd& socket) {
-    const pid_t child = ::fork();
-    if (child < 0) {
-        return fail(system_error("fork"));
-    }
-    if (child == 0) {
-        become_init(init, socket);
-    }
-    return PidFd::open(child);
-}
 
 std::uint64_t cpu_nanoseconds(const rusage& usage) {
     const auto nanoseconds = [](const timeval& time) {
@@ -83,9 +56,10 @@ Result<Jar> Jar::launch(JarId id, jar::Spec spec, Duration timeout, JarResources
     BJ_TRY_VOID(jar::send_spec(sockets.first, spec));
     Result<void> equipped;
     if (made.mode_ == jar::Mode::Nested) {
-        BJ_TRY(made.process_, fork_init(parents.init, sockets.second));
+        BJ_TRY(made.process_, jar::fork_init(parents.init, sockets.second));
     } else {
-        BJ_TRY_VOID(parents.nursery.order(sockets.second, made.resources_.cgroup.clone_target()));
+        BJ_TRY_VOID(parents.nursery.order(sockets.second, spec.stage,
+                                          made.resources_.cgroup.clone_target()));
         equipped = parents.equip ? parents.equip(spec) : Result<void>{};
         if (equipped) {
             equipped = jar::send_mounts(sockets.first, spec);

@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -20,6 +22,7 @@
 #include "isolation/test_init.h"
 #include "jar/device_tree.h"
 #include "jar/landlock.h"
+#include "jar/pack_stream.h"
 
 namespace belljar::isolation {
 namespace {
@@ -93,7 +96,9 @@ class JarTest : public testing::Test {
         EXPECT_TRUE(!cgroups || cgroups->remove());
     }
 
-    Jar launch(std::vector<std::string> arguments) {
+    enum class Input { Empty, Held };  // Held: until `input` is closed
+
+    Jar launch(std::vector<std::string> arguments, Input from = Input::Empty) {
         jar::Spec spec;
         spec.message.command =
             jar::to_text({.arguments = std::move(arguments), .environment = {"PATH=/usr/bin:/bin"}})
@@ -114,6 +119,12 @@ class JarTest : public testing::Test {
                                           ? Fd(::fcntl(pipe.write_end.get(), F_DUPFD_CLOEXEC, 3))
                                           : Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
         }
+        if (from == Input::Held) {
+            Pipe held = make_pipe().value();
+            input = std::move(held.write_end);
+            spec.descriptors[0] = std::move(held.read_end);
+        }
+        spec.stage = nursery.stage_for(spec.message, std::move(tools)).value();
         Result<JarCgroup> cgroup = jars.make(1, limits);
         EXPECT_TRUE(cgroup);
         spec.cgroup_files = cgroup->take_tasks_files();
@@ -141,6 +152,8 @@ class JarTest : public testing::Test {
     JarCgroups jars;
     jar::Nursery nursery;
     execution::Limits limits;
+    Fd tools;  // of the next jar
+    Fd input;
     Fd output;
     std::string printed;
 };
@@ -156,6 +169,90 @@ TEST_F(JarTest, ATrivialCommandEndsByItself) {
     EXPECT_EQ(jar.outcome().kill_reason, KillReason::None);
     EXPECT_GT(jar.outcome().wall_nanoseconds, 0U);
     EXPECT_TRUE(removes_cgroup_soon(jar));
+}
+
+void add_record(std::string& pack, jar::PackKind kind, std::string_view body) {
+    jar::PackHeader header{};
+    header.kind = kind;
+    header.length = static_cast<std::uint32_t>(body.size());
+    pack.append(reinterpret_cast<const char*>(&header), sizeof(header));
+    pack.append(body);
+}
+
+// One file, as the server packs it.
+Fd pack_of(std::string_view path, std::string_view content) {
+    std::string pack;
+    add_record(pack, jar::PackKind::File, path);
+    add_record(pack, jar::PackKind::Data, content);
+    add_record(pack, jar::PackKind::FileEnd, {});
+    add_record(pack, jar::PackKind::End, {});
+    return make_sealed_file("tools", pack).value();
+}
+
+TEST_F(JarTest, SeesTheToolsOfItsOwnPackAndCannotChangeThem) {
+    tools = pack_of("one.py", "1");
+    run("cat /tools/one.py; ls /tools; echo 2 > /tools/one.py; rm /tools/one.py; touch /tools/two");
+    EXPECT_TRUE(printed.starts_with("1one.py\n")) << printed;
+    EXPECT_EQ(std::ranges::count(printed, '\n'), 4) << printed;  // three refusals
+    tools = pack_of("other.py", "2");
+    run("ls /tools");
+    EXPECT_EQ(printed, "other.py\n");
+    tools.reset();
+    run("ls /tools");
+    EXPECT_EQ(printed, "");
+}
+
+TEST_F(JarTest, APackThatIsNoneMakesNoStage) {
+    tools = make_sealed_file("tools", "not a pack at all, but longer than a head").value();
+    EXPECT_EQ(nursery.stage_for({}, tools).error().sys_errno, EPROTO);
+    tools = Fd(::open("/", O_PATH | O_CLOEXEC));
+    EXPECT_FALSE(nursery.stage_for({}, tools));
+    tools.reset();
+    run("echo still");
+    EXPECT_EQ(printed, "still\n");
+}
+
+TEST_F(JarTest, StagesAreMadeOnceAndOldOnesReplacedUnderLivingJars) {
+    const Fd first = pack_of("first.py", "1");
+    const auto stage_of = [this](const Fd& pack) { return nursery.stage_for({}, pack).value(); };
+    const auto descriptors = [](pid_t process) {
+        const std::string path = "/proc/" + std::to_string(process) + "/fd";
+        return std::ranges::distance(std::filesystem::directory_iterator(path),
+                                     std::filesystem::directory_iterator());
+    };
+    const std::uint32_t stage = stage_of(first);
+    const auto held = descriptors(::getpid());
+    const auto held_there = descriptors(nursery.pid());
+    EXPECT_EQ(stage_of(first), stage);
+    EXPECT_NE(stage_of(pack_of("second.py", "2")), stage);
+    EXPECT_EQ(descriptors(::getpid()), held);
+    EXPECT_EQ(descriptors(nursery.pid()), held_there);
+    tools = duplicate(first.get()).value();
+    Jar jar = launch({"/bin/sh", "-c", "read word; cat /tools/first.py"}, Input::Held);
+    for (std::uint32_t index = 0; index < jar::kMostStages; ++index) {
+        stage_of(pack_of("other.py", std::to_string(index)));
+    }
+    input.reset();
+    drive(jar);
+    EXPECT_EQ(read_all(output, mebibytes(1)).value(), "1");
+    EXPECT_TRUE(removes_cgroup_soon(jar));
+    tools = duplicate(first.get()).value();
+    run("cat /tools/first.py");
+    EXPECT_EQ(printed, "1");
+}
+
+TEST_F(JarTest, ItsRootHasNothingElse) {
+    run("cd /; echo *; readlink data; cat /etc/group");
+    std::istringstream words(printed.substr(0, printed.find('\n')));
+    std::set<std::string> names{std::istream_iterator<std::string>(words), {}};
+    // Which of these there are is the host's choice.
+    std::erase_if(names, [](const std::string& name) {
+        return name.starts_with("lib") || name == "bin" || name == "sbin";
+    });
+    const std::set<std::string> expected{"data", "dev",   "etc", "proc",
+                                         "tmp",  "tools", "usr", "workspace"};
+    EXPECT_EQ(names, expected);
+    EXPECT_TRUE(printed.ends_with("\nworkspace\nguest:x:1000:\n")) << printed;
 }
 
 TEST_F(JarTest, TellsTheExitCodeAndTheSignal) {

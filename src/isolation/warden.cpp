@@ -316,7 +316,8 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     if ((without_tools != kGuestFdCount && !has_courier) || known ||
         message.timeout_nanoseconds <= 0 || message.proc > jar::ProcView::Masked ||
         message.waits > 1 || message.has_tools > 1 || message.shows_logs > 1 ||
-        message.write_execute > jar::WriteExecute::Denied || !is_guest_of(message)) {
+        message.in_memory > 1 || message.write_execute > jar::WriteExecute::Denied ||
+        !is_guest_of(message)) {
         return fail(ErrorCode::InvalidArgument, "a malformed launch message");
     }
     if (host_.user_count > 0 && users_in_use_.size() >= host_.user_count) {
@@ -327,8 +328,9 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     }
     JarResources resources{.host_user = next_free_user(), .zygote = message.zygote};
     jar::Spec spec{.message = plan_for(message, resources.host_user)};
+    Fd tools;
     if (message.has_tools == 1) {
-        spec.tools = std::move(fds.back());
+        tools = std::move(fds.back());
         fds.pop_back();
     }
     if (has_courier) {
@@ -345,6 +347,8 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
         spec.message.workspace = jar::WorkspaceKind::Directory;
         BJ_TRY(spec.workspace, scratch_.make(message.jar, resources.host_user));
     } else {
+        step = Step::MakeStage;
+        BJ_TRY(spec.stage, nursery_.stage_for(spec.message, tools));
         parents.equip = [this, owner = resources.host_user](jar::Spec& made) {
             return make_files(owner, made);
         };
@@ -384,7 +388,8 @@ jar::SpecMessage Warden::plan_for(const LaunchMessage& message, uid_t user) {
     plan.memory_bytes = message.memory_bytes;
     plan.tmp_bytes = message.tmp_bytes;
     plan.workspace_bytes = message.workspace_bytes;
-    plan.workspace = template_ ? jar::WorkspaceKind::Mount : jar::WorkspaceKind::Memory;
+    plan.workspace = template_ && message.in_memory == 0 ? jar::WorkspaceKind::Mount
+                                                         : jar::WorkspaceKind::Memory;
     plan.root = host_.root;
     plan.logs = message.shows_logs == 1 ? host_.logs : jar::HostPath{};
     plan.command = message.command;
@@ -396,7 +401,7 @@ Result<void> Warden::make_files(uid_t owner, jar::Spec& spec) const {
     if (host_.mode == jar::Mode::Root) {
         BJ_TRY(spec.devices, jar::make_device_tree());
     }
-    if (template_) {
+    if (spec.message.workspace == jar::WorkspaceKind::Mount) {
         BJ_TRY(const jar::WorkspaceImage image,
                jar::make_workspace_image(*template_, host_.scratch.data()));
         BJ_TRY(spec.workspace, jar::mount_workspace_image(image, owner));

@@ -55,6 +55,7 @@ Result<LaunchMessage> make_launch(JarId jar, const Launch& launch) {
     message.zygote = launch.zygote;
     message.guest = launch.zygote == 0 ? launch.guest : jar::GuestKind::Fork;
     message.shows_logs = launch.logs == Logs::Shown ? 1 : 0;
+    message.in_memory = launch.disk == Disk::None ? 1 : 0;
     BJ_TRY(message.command, jar::to_text(launch.command));
     return message;
 }

@@ -68,6 +68,7 @@ struct LaunchMessage {
     std::uint32_t waits;       // 1: the run begins with a StartMessage, and its clock only then
     std::uint32_t has_tools;   // 1: the last descriptor is a pack of tools
     std::uint32_t shows_logs;  // 1: the directory of logs is shown at /logs
+    std::uint32_t in_memory;   // 1: /workspace is kept in memory, and counts as such
     jar::CommandText command;
 };
 
@@ -204,6 +205,7 @@ using WardenMessage = std::variant<ReadyMessage, StartedMessage, FailedMessage, 
 // --- what a launch asks for
 
 enum class Logs { Hidden, Shown };
+enum class Disk { Own, None };  // None: for a program that has no way to a file
 
 struct Launch {
     Command command{};
@@ -213,6 +215,7 @@ struct Launch {
     std::uint32_t zygote = 0;
     jar::GuestKind guest = jar::GuestKind::Program;  // without a zygote
     Logs logs = Logs::Hidden;
+    Disk disk = Disk::Own;
 };
 
 [[nodiscard]] Result<LaunchMessage> make_launch(JarId jar, const Launch& launch);

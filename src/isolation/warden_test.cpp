@@ -550,6 +550,10 @@ TEST_F(WardenTest, RefusesMalformedLaunches) {
     message.waits = 2;
     send_launch(message);
     expect_refused(5);
+    message = launch_of(5, {"/bin/true"});
+    message.in_memory = 2;
+    send_launch(message);
+    expect_refused(5);
     const JarId beyond = JarId{1} << 61U;
     send_launch(launch_of(beyond, {"/bin/true"}));
     expect_refused(beyond);

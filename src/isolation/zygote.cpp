@@ -43,7 +43,7 @@ jar::SpecMessage plan_for(const ZygoteMessage& message, const HostMessage& host)
 }  // namespace
 
 Result<Zygote> Zygote::start(const ZygoteMessage& message, Fd program, const HostMessage& host,
-                             const jar::Nursery& nursery) {
+                             jar::Nursery& nursery) {
     BJ_TRY_VOID(jar::command_of(message.command));
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
     BJ_TRY(jar::SocketPair controls, jar::make_seqpacket_pair());
@@ -59,7 +59,8 @@ Result<Zygote> Zygote::start(const ZygoteMessage& message, Fd program, const Hos
         BJ_TRY(spec.devices, jar::make_device_tree());
     }
     Zygote made;
-    BJ_TRY(made.process_, nursery.bear_zygote(sockets.second));
+    BJ_TRY(const std::uint32_t stage, nursery.stage_for(spec.message, Fd()));
+    BJ_TRY(made.process_, nursery.bear_zygote(sockets.second, stage));
     made.socket_ = std::move(sockets.first);
     made.control_ = std::move(controls.first);
     BJ_TRY_VOID(jar::send_spec(made.socket_, spec));

@@ -14,7 +14,7 @@ class Zygote {
    public:
     // `program` is what it runs first.
     static Result<Zygote> start(const ZygoteMessage& message, Fd program, const HostMessage& host,
-                                const jar::Nursery& nursery);
+                                jar::Nursery& nursery);
 
     [[nodiscard]] const Fd& exit_fd() const { return process_.fd(); }
     [[nodiscard]] const Fd& control() const { return control_; }

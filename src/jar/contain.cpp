@@ -19,7 +19,6 @@
 #include "jar/spec.h"
 #include "jar/step_runner.h"
 #include "jar/surroundings.h"
-#include "jar/tool_tree.h"
 
 namespace belljar::jar {
 namespace {
@@ -82,17 +81,15 @@ Result<void> show_places(const Fd& warden, const Places& places) {
 Places build_tree(const StepRunner& steps, Spec& spec, const Fd& warden) {
     Places places;
     steps.run(Step::PrivateMounts, make_mounts_private);
-    steps.run(Step::MakeStage, make_stage);
     const Fd root = steps.value(Step::MakeRoot, make_root);
+    steps.run(Step::MountFiles, mount_files, root, spec);
     steps.run(Step::MountSystem, mount_system, root, spec);
-    steps.run(Step::MountTools, mount_tools, root, spec);
     steps.run(Step::MountLogs, mount_logs, root, spec);
     steps.run(Step::MountProc, mount_proc, root, spec);
     steps.run(Step::ReceiveSpec, receive_mounts, warden, spec);
     steps.run(Step::MountDev, mount_dev, root, spec);
     places.tmp = steps.value(Step::MountTmp, mount_tmp, root, spec);
     places.workspace = steps.value(Step::MountWorkspace, mount_workspace, root, spec);
-    steps.run(Step::WriteEtc, write_etc, root, spec);
     steps.run(Step::SealRoot, seal_root, root);
     steps.run(Step::PivotRoot, pivot_into, root);
     return places;

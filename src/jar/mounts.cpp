@@ -56,6 +56,14 @@ Result<void> attach_mount(const Fd& mount, const Fd& directory, const char* path
     return {};
 }
 
+Result<Fd> open_place(const Fd& parent, const char* name) {
+    Fd place(::openat(parent.get(), name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (!place.valid()) {
+        return fail(system_error(std::string("open ") + name));
+    }
+    return place;
+}
+
 Result<void> set_mount_attributes(const Fd& mount, std::uint64_t attributes, Depth depth) {
     mount_attr change{};
     change.attr_set = attributes;

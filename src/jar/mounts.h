@@ -30,6 +30,9 @@ enum class Depth { ThisMount, Everything };
 // Attaches `mount` at `path` below `directory`.
 [[nodiscard]] Result<void> attach_mount(const Fd& mount, const Fd& directory, const char* path);
 
+// A directory below another one, without following a link.
+[[nodiscard]] Result<Fd> open_place(const Fd& parent, const char* name);
+
 [[nodiscard]] Result<void> set_mount_attributes(const Fd& mount, std::uint64_t attributes,
                                                 Depth depth);
 

@@ -11,14 +11,15 @@ namespace belljar::jar {
 // Stops every mount made here from reaching the host, and the reverse.
 [[nodiscard]] Result<void> make_mounts_private();
 
-// A place of our own to put things together. It becomes the working directory: overlay shows the
-// names it was given, and a name without a path says nothing of the host.
-[[nodiscard]] Result<void> make_stage();
-// An empty tmpfs that becomes "/".
+// What becomes "/": a small file system with the names that the stage has (stage.h), on which the
+// caller stands. No overlay: every path of the guest's leads through it, and would be a tenth
+// slower.
 [[nodiscard]] Result<Fd> make_root();
-// /usr and what belongs to it, of the host or of the tree that the spec names: read-only, without
-// set-user-id and devices. Each is an overlay of the jar's own, so that locks and watches on its
-// files reach no other jar.
+// /etc and /tools as they are on the stage, each as an overlay of the jar's own.
+[[nodiscard]] Result<void> mount_files(const Fd& root, const Spec& spec);
+// /usr and what belongs to it, of the host or of the tree that the spec names, with that one's
+// /etc: read-only, without set-user-id and devices. Each is an overlay of the jar's own, so that
+// locks and watches on its files reach no other jar.
 [[nodiscard]] Result<void> mount_system(const Fd& root, const Spec& spec);
 // The directory of logs, if the spec names one: as the system's, so that no lock on a log file
 // reaches its writer.
@@ -31,8 +32,6 @@ namespace belljar::jar {
 // The descriptors stay open outside, so that the use of both can be read when the jar is gone.
 [[nodiscard]] Result<Fd> mount_tmp(const Fd& root, const Spec& spec);
 [[nodiscard]] Result<Fd> mount_workspace(const Fd& root, const Spec& spec);
-// A passwd, group and hosts of the jar's own, unless the tree has an /etc; the host's is not shown.
-[[nodiscard]] Result<void> write_etc(const Fd& root, const Spec& spec);
 [[nodiscard]] Result<void> seal_root(const Fd& root);
 // Makes `root` the only tree; the host's is unmounted.
 [[nodiscard]] Result<void> pivot_into(const Fd& root);

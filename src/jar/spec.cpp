@@ -62,10 +62,6 @@ Result<void> send_spec(const Fd& socket, const Spec& spec) {
     if (spec.courier.valid()) {
         numbers.push_back(spec.courier.get());
     }
-    message.has_tools = spec.tools.valid() ? 1 : 0;
-    if (spec.tools.valid()) {
-        numbers.push_back(spec.tools.get());
-    }
     message.cgroup_files = static_cast<std::uint32_t>(spec.cgroup_files.size());
     for (const Fd& fd : spec.cgroup_files) {
         numbers.push_back(fd.get());
@@ -96,9 +92,6 @@ Result<Spec> receive_spec(const Fd& socket) {
     if (spec.message.has_courier == 1) {
         spec.courier = take();
     }
-    if (spec.message.has_tools == 1) {
-        spec.tools = take();
-    }
     for (std::uint32_t index = 0; index < spec.message.cgroup_files; ++index) {
         spec.cgroup_files.push_back(take());
         if (!spec.cgroup_files.back().valid()) {
@@ -109,9 +102,8 @@ Result<Spec> receive_spec(const Fd& socket) {
     const bool has_workspace =
         spec.message.workspace != WorkspaceKind::Directory || spec.workspace.valid();
     const bool has_courier = spec.message.has_courier == 0 || spec.courier.valid();
-    const bool has_tools = spec.message.has_tools == 0 || spec.tools.valid();
     if (next != packet.fds.size() || !spec.descriptors.back().valid() || !has_socket ||
-        !has_workspace || !has_courier || !has_tools) {
+        !has_workspace || !has_courier) {
         return fail(system_error("a spec without its descriptors", EPROTO));
     }
     if (spec.message.root.back() != '\0' || spec.message.logs.back() != '\0') {

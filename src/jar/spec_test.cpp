@@ -192,20 +192,6 @@ TEST_F(SpecTest, OtherMountsThanExpectedAreRefused) {
     EXPECT_FALSE(receive_mounts(sockets.second, spec));
 }
 
-TEST_F(SpecTest, AMissingPackOfToolsIsRefused) {
-    spec.message.has_tools = 1;
-    send_raw(kFds);
-    expect_refused();
-}
-
-TEST_F(SpecTest, APackOfToolsComesAlong) {
-    spec.tools = make_sealed_file("tools", "x").value();
-    ASSERT_TRUE(send_spec(sockets.first, spec));
-    const Result<Spec> received = receive_spec(sockets.second);
-    ASSERT_TRUE(received);
-    EXPECT_EQ(inode_of(received->tools), inode_of(spec.tools));
-}
-
 TEST_F(SpecTest, MissingCgroupFilesAreRefused) {
     for (const std::uint32_t announced : {1U, 2U, UINT32_MAX}) {
         spec.message.cgroup_files = announced;

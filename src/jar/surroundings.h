@@ -18,7 +18,8 @@ namespace belljar::jar {
 
 // The kernel's own limits on namespaces, by owner. Opened while the host's /proc can be seen.
 [[nodiscard]] Result<Fd> open_namespace_limits();
-// Nobody in the user namespace of the caller can make a namespace of any kind, whatever else fails.
+// Nobody in the user namespace of the caller can make another one, whatever the filter allows; and
+// with that no namespace of any kind, since all others take a right that is only had in a new one.
 [[nodiscard]] Result<void> forbid_namespaces(const Fd& limits);
 
 // Memory is never both writable and executable, in this process and all that follow (Linux 6.3).

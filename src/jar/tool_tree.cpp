@@ -1,7 +1,6 @@
 #include "jar/tool_tree.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,14 +8,10 @@
 #include <string>
 
 #include "base/beneath.h"
-#include "jar/mounts.h"
 #include "jar/pack_stream.h"
 
 namespace belljar::jar {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMostInodes = 4096;
 
 class ToolSink final : public PackSink {
    public:
@@ -82,6 +77,7 @@ Result<void> read_exactly(const Fd& pack, std::string& buffer, off_t offset) {
 }  // namespace
 
 Result<void> unpack_tools(const Fd& pack, const Fd& directory) {
+    BJ_TRY_VOID(check_size(pack));
     ToolSink sink(directory);
     PackParser parser(sink);
     std::string buffer;
@@ -93,26 +89,6 @@ Result<void> unpack_tools(const Fd& pack, const Fd& directory) {
         BJ_TRY_VOID(parser.feed(buffer));
     }
     return {};
-}
-
-Result<void> mount_tools(const Fd& root, const Spec& spec) {
-    if (::mkdirat(root.get(), "tools", 0755) != 0) {
-        return fail(system_error("mkdir tools"));
-    }
-    if (!spec.tools.valid()) {
-        return {};
-    }
-    BJ_TRY_VOID(check_size(spec.tools));
-    // The last page of a file is not full. Not the size of this pack, which would tell of it.
-    constexpr std::uint64_t kRoom = kLargestToolPack + kMostInodes * kPage;
-    BJ_TRY(const Fd mount, make_filesystem("tmpfs",
-                                           {{"size", std::to_string(kRoom)},
-                                            {"nr_inodes", std::to_string(kMostInodes)},
-                                            {"mode", "0755"}},
-                                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
-    BJ_TRY_VOID(unpack_tools(spec.tools, mount));
-    BJ_TRY_VOID(set_mount_attributes(mount, MOUNT_ATTR_RDONLY, Depth::ThisMount));
-    return attach_mount(mount, root, "tools");
 }
 
 }  // namespace belljar::jar
