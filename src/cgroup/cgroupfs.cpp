@@ -55,6 +55,7 @@ struct Setting {
     std::string_view file;
     std::uint64_t value;
     Layer layer{};
+    bool only_makes_room = false;  // for what is written next, where there was a limit before
 };
 
 // In the order of writing.
@@ -68,7 +69,7 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"memory.oom.group", 1},
         // Memory and swap together, so nothing is left for swap; never below that for memory alone,
         // which may rise.
-        {"memory.memsw.limit_in_bytes", ~0ULL},
+        {.file = "memory.memsw.limit_in_bytes", .value = ~0ULL, .only_makes_room = true},
         {"memory.limit_in_bytes", limits.memory.count, Layer::MemoryLimit},
         {"memory.memsw.limit_in_bytes", limits.memory.count},
         {"pids.max", limits.processes, Layer::ProcessLimit},
@@ -78,9 +79,6 @@ std::vector<Setting> settings_for(const execution::Limits& limits) {
         {"io.bfq.weight", share(100, 1, 1000)},
         {"blkio.weight", share(500, 10, 1000)},
         {"blkio.bfq.weight", share(100, 1, 1000)},
-        // Huge pages are the host's own store, which no other limit counts.
-        {"hugetlb.2MB.max", 0},
-        {"hugetlb.1GB.max", 0},
         {"hugetlb.2MB.limit_in_bytes", 0},
         {"hugetlb.1GB.limit_in_bytes", 0},
         {"cgroup.max.descendants", 0},
@@ -216,9 +214,19 @@ Cgroup examine_cgroup(const std::string& path) {
     return found;
 }
 
-Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits) {
+Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits, Limited before) {
     for (const Setting& setting : settings_for(limits)) {
-        BJ_TRY_VOID(apply(cgroup, setting));
+        if (before == Limited::Already || !setting.only_makes_room) {
+            BJ_TRY_VOID(apply(cgroup, setting));
+        }
+    }
+    return {};
+}
+
+Result<void> forbid_huge_pages(const Cgroup& tree) {
+    for (const char* file : {"hugetlb.2MB.max", "hugetlb.1GB.max"}) {
+        const std::string path = fmt::format("{}/{}", tree.path, file);
+        BJ_TRY_VOID(has_control(path) ? write_control(path, "0") : Result<void>{});
     }
     return {};
 }
@@ -278,10 +286,12 @@ bool kill_processes(const std::string& path) {
     return listed.empty();
 }
 
+Result<void> make_directory(const std::string& path) {
+    return ::mkdir(path.c_str(), 0700) == 0 ? Result<void>{} : fail(system_error("mkdir cgroup"));
+}
+
 Result<Fd> make_cgroup(const std::string& path) {
-    if (::mkdir(path.c_str(), 0700) != 0) {
-        return fail(system_error("mkdir cgroup"));
-    }
+    BJ_TRY_VOID(make_directory(path));
     return open_control(path, O_RDONLY | O_DIRECTORY);
 }
 

@@ -52,6 +52,7 @@ Result<void> write_control(const std::string& path, std::string_view value);
 [[nodiscard]] std::uint64_t read_number(const Fd& file, std::string_view key = {});
 
 // Only its owner may open it, so that nobody else can hold a lock on it.
+[[nodiscard]] Result<void> make_directory(const std::string& path);
 [[nodiscard]] Result<Fd> make_cgroup(const std::string& path);
 
 // A cgroup, those files for limits and counters that it has, and what they make of it.
@@ -70,8 +71,13 @@ struct Cgroup {
 [[nodiscard]] Cgroup examine_cgroup(const std::string& path);
 // Opens its counters and its share of the processor, for good.
 void open_for_runs(Cgroup& cgroup);
+enum class Limited { NotYet, Already };
 // Writes every limit that it can hold.
-[[nodiscard]] Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits);
+[[nodiscard]] Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits,
+                                        Limited before);
+// They are the host's own store, which no other limit counts. Version 2: a limit of the tree is one
+// of every jar in it. Version 1 is asked for each jar, which else would not be in such a tree.
+[[nodiscard]] Result<void> forbid_huge_pages(const Cgroup& tree);
 // Writes what says how much of the processor it gets, and nothing else.
 [[nodiscard]] Result<void> apply_share(const Cgroup& cgroup, const execution::Limits& limits);
 // Adds what it has counted.

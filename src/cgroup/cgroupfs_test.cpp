@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cgroup/jar_cgroup.h"
 #include "execution/layer.h"
 
 namespace belljar::cgroup {
@@ -171,7 +172,7 @@ TEST_F(CgroupFiles, EveryLimitOfVersionTwo) {
           "cpu.weight", "cpu.max", "io.weight", "io.bfq.weight", "cgroup.max.descendants"}) {
         put(name);
     }
-    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits));
+    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits, Limited::Already));
     EXPECT_EQ(words("memory.max"), Words{"67108864"});
     EXPECT_EQ(words("memory.swap.max"), Words{"0"});
     EXPECT_EQ(words("memory.oom.group"), Words{"1"});
@@ -189,7 +190,7 @@ TEST_F(CgroupFiles, EveryLimitOfVersionOne) {
                              "cpu.shares", "blkio.weight", "blkio.bfq.weight"}) {
         put(name);
     }
-    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits));
+    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits, Limited::Already));
     EXPECT_EQ(words("memory.limit_in_bytes"), Words{"67108864"});
     // Written twice; an ordinary file keeps the end of the longer number.
     EXPECT_TRUE(words("memory.memsw.limit_in_bytes").front().starts_with("67108864"));
@@ -197,6 +198,23 @@ TEST_F(CgroupFiles, EveryLimitOfVersionOne) {
     EXPECT_EQ(words("cpu.shares"), Words{"512"});
     EXPECT_EQ(words("blkio.weight"), Words{"250"});
     EXPECT_EQ(words("blkio.bfq.weight"), Words{"50"});
+}
+
+TEST_F(CgroupFiles, ANewCgroupHasNoOldLimitToMakeRoomFor) {
+    put("memory.memsw.limit_in_bytes");
+    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits, Limited::NotYet));
+    EXPECT_EQ(words("memory.memsw.limit_in_bytes"), Words{"67108864"});
+}
+
+TEST_F(CgroupFiles, HugePagesAreForbiddenInTheWholeTree) {
+    const Cgroup tree{.path = directory};
+    EXPECT_TRUE(forbid_huge_pages(tree)) << "there may be none";
+    put("hugetlb.2MB.max");
+    EXPECT_TRUE(forbid_huge_pages(tree));
+    EXPECT_EQ(words("hugetlb.2MB.max"), Words{"0"});
+    fs::create_directory(directory + "/hugetlb.1GB.max");
+    EXPECT_FALSE(forbid_huge_pages(tree));
+    EXPECT_FALSE(JarCgroups({directory}).make(1, limits)) << "no jar without that limit";
 }
 
 TEST_F(CgroupFiles, SharesStayWithinWhatTheKernelTakes) {
@@ -207,7 +225,7 @@ TEST_F(CgroupFiles, SharesStayWithinWhatTheKernelTakes) {
             put(name);
         }
         limits.cpu = cpu;
-        EXPECT_TRUE(apply_limits(examine_cgroup(directory), limits));
+        EXPECT_TRUE(apply_limits(examine_cgroup(directory), limits, Limited::Already));
         for (const std::string& name : names) {
             all.push_back(words(name).front());
         }
@@ -219,7 +237,7 @@ TEST_F(CgroupFiles, SharesStayWithinWhatTheKernelTakes) {
 }
 
 TEST_F(CgroupFiles, WritesNothingWhereNothingIs) {
-    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits));
+    ASSERT_TRUE(apply_limits(examine_cgroup(directory), limits, Limited::Already));
     EXPECT_TRUE(fs::is_empty(directory));
 }
 
@@ -228,11 +246,11 @@ TEST_F(CgroupFiles, ALimitThatCannotBeWrittenIsAnError) {
     const Cgroup tree = examine_cgroup(directory);
     const Cgroup jar{.path = directory + "/jar", .controls = tree.controls};
     fs::create_directory(jar.path);
-    const Result<void> absent = apply_limits(jar, limits);
+    const Result<void> absent = apply_limits(jar, limits, Limited::Already);
     ASSERT_FALSE(absent) << "the tree has it, so the jar must";
     EXPECT_EQ(absent.error().sys_errno, ENOENT);
     fs::create_directory(jar.path + "/pids.max");
-    EXPECT_EQ(apply_limits(jar, limits).error().sys_errno, EISDIR);
+    EXPECT_EQ(apply_limits(jar, limits, Limited::Already).error().sys_errno, EISDIR);
 }
 
 TEST_F(CgroupFiles, TheFilesSayWhichLayersThereAre) {

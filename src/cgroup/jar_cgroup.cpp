@@ -11,12 +11,17 @@
 namespace belljar::cgroup {
 namespace {
 
+constexpr const char* kOutOfMemory = "memory.oom_control";
+
 // Readable when memory has run out in the cgroup or above it.
-Result<Fd> watch_memory(const std::string& path) {
+Result<Fd> watch_memory(const Cgroup& cgroup) {
     Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    BJ_TRY(const Fd control, open_control(path + "/memory.oom_control", O_RDONLY));
-    const std::string order = fmt::format("{} {}", event.get(), control.get());
-    BJ_TRY_VOID(write_control(path + "/cgroup.event_control", order));
+    const auto control = cgroup.opened.find(kOutOfMemory);
+    if (!event.valid() || control == cgroup.opened.end()) {
+        return fail(system_error("watch the memory of a cgroup"));
+    }
+    const std::string order = fmt::format("{} {}", event.get(), control->second.get());
+    BJ_TRY_VOID(write_control(cgroup.path + "/cgroup.event_control", order));
     return event;
 }
 
@@ -73,7 +78,7 @@ Result<void> JarCgroup::change(Bytes memory, double cpu) {
     for (const Cgroup& cgroup : cgroups_) {
         const bool holds_memory = cgroup.has("memory.limit_in_bytes") || cgroup.has("memory.max");
         if (holds_memory && other_memory) {
-            BJ_TRY_VOID(apply_limits(cgroup, limits_));
+            BJ_TRY_VOID(apply_limits(cgroup, limits_, Limited::Already));
         } else if (other_cpu) {
             BJ_TRY_VOID(apply_share(cgroup, limits_));
         }
@@ -160,6 +165,11 @@ JarCgroups::JarCgroups(const std::vector<std::string>& trees) {
         layers_ |= trees_.back().layers;
     }
     leave_out_idle_controls(trees_);
+    for (const Cgroup& tree : trees_) {
+        if (prepared_) {
+            prepared_ = forbid_huge_pages(tree);
+        }
+    }
 }
 
 Result<Fd> JarCgroups::make_nursery(uid_t user) {
@@ -173,6 +183,7 @@ Result<Fd> JarCgroups::make_nursery(uid_t user) {
 }
 
 Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& limits) const {
+    BJ_TRY_VOID(prepared_);
     JarCgroup made;
     made.limits_ = limits;
     for (const Cgroup& tree : trees_) {
@@ -180,19 +191,20 @@ Result<JarCgroup> JarCgroups::make(std::uint64_t jar, const execution::Limits& l
             continue;  // a jar would have nothing of it
         }
         const std::string path = fmt::format("{}/jar-{}", tree.path, jar);
-        BJ_TRY(Fd directory, make_cgroup(path));
+        BJ_TRY_VOID(make_directory(path));
         made.cgroups_.push_back({.path = path, .controls = tree.controls});
-        BJ_TRY_VOID(apply_limits(made.cgroups_.back(), limits));
-        open_for_runs(made.cgroups_.back());
+        Cgroup& cgroup = made.cgroups_.back();
+        open_for_runs(cgroup);
+        BJ_TRY_VOID(apply_limits(cgroup, limits, Limited::NotYet));
         if (is_unified(tree)) {
             BJ_TRY_VOID(nursery_user_ ? give_processes(path, *nursery_user_) : Result<void>{});
-            made.unified_ = std::move(directory);
+            BJ_TRY(made.unified_, open_control(path, O_RDONLY | O_DIRECTORY));
             continue;
         }
         BJ_TRY(Fd tasks, open_control(path + "/tasks", O_WRONLY));
         made.tasks_.push_back(std::move(tasks));
-        if (tree.has("memory.oom_control")) {
-            BJ_TRY(made.oom_event_, watch_memory(path));
+        if (cgroup.has(kOutOfMemory)) {
+            BJ_TRY(made.oom_event_, watch_memory(cgroup));
         }
     }
     return made;

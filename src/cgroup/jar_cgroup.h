@@ -69,6 +69,7 @@ class JarCgroups {
 
    private:
     std::vector<Cgroup> trees_;
+    Result<void> prepared_;  // no jar is made in a tree that could not be
     std::uint32_t layers_ = 0;
     std::optional<uid_t> nursery_user_;
 };
