@@ -8,9 +8,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "base/fd.h"
+#include "jar/guest.h"
 #include "jar/zygote.h"
 #include "large_pages.h"
+#include "large_rest.h"
 #include "large_text.h"
 #include "own_memory.h"
 
@@ -27,16 +31,24 @@ PyObject* gather(PyObject*, PyObject*) {
 // Whether the interpreter has to tell modules of a fork.
 enum class Listeners { None, Some };
 
+// What is the same for all guests.
+struct Preparation {
+    Listeners listeners;
+    std::vector<sock_filter> filter;
+};
+
 // The child is the warden's. It comes back once it is a guest like any other. An interpreter with
 // one thread is in the child what it was before: only for modules that want to know of it, it is
 // told, which takes a guest a millisecond, since it touches memory all over.
-bool fork_one(const jar::GuestOrder& order, Listeners listeners, jar::OrderAnswer& answer) {
+bool fork_one(const jar::GuestOrder& order, const Preparation& preparation,
+              jar::OrderAnswer& answer) {
+    const Listeners listeners = preparation.listeners;
     if (listeners == Listeners::Some) {
         PyOS_BeforeFork();
     }
     const belljar::Result<pid_t> child = jar::fork_guest(order);
     if (child && *child == 0) {
-        jar::enter_jar(order);
+        jar::enter_jar(order, preparation.filter);
         if (listeners == Listeners::Some) {
             PyOS_AfterFork_Child();
         }
@@ -51,14 +63,19 @@ bool fork_one(const jar::GuestOrder& order, Listeners listeners, jar::OrderAnswe
 }
 
 PyObject* serve(PyObject*, PyObject* strangers) {
-    const Listeners listeners = PyObject_IsTrue(strangers) == 0 ? Listeners::None : Listeners::Some;
+    const Preparation preparation{
+        .listeners = PyObject_IsTrue(strangers) == 0 ? Listeners::None : Listeners::Some,
+        .filter = jar::make_guest_filter(jar::Mode::Root)};
     belljar::Fd warden(jar::kZygoteControl);
+    belljar::Fd process(jar::kZygoteProcess);
     // Guests that look for their siblings' parent find nothing to read.
     if (::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL) != 0) {
         ::_exit(1);
     }
     zygote::use_large_pages();
     zygote::use_large_pages_for_text();
+    zygote::use_large_pages_for_rest(process);
+    process.reset();
     jar::OrderAnswer answer{};
     while (jar::send_answer(warden, answer)) {
         const zygote::MemoryMark mark;
@@ -67,7 +84,7 @@ PyObject* serve(PyObject*, PyObject* strangers) {
             break;
         }
         answer = {.jar = order->jar, .child = 0, .sys_errno = 0};
-        if (fork_one(*order, listeners, answer)) {
+        if (fork_one(*order, preparation, answer)) {
             // The number is now that of a descriptor of the guest's.
             [[maybe_unused]] const int replaced = warden.release();
             Py_RETURN_NONE;

@@ -124,13 +124,14 @@ void close_in(const StepRunner& steps, Spec& spec, const Fd& warden) {
 // An interpreter that forks guests: it sees what they see, with nothing in it that is theirs, and
 // keeps the rights by which it brings them into their jars.
 [[noreturn]] void become_zygote(const StepRunner& steps, Spec& spec, const Fd& warden) {
+    const Fd own_process = steps.value(Step::PlaceDescriptors, open_own_process);
     build_tree(steps, spec, warden);
     steps.run(Step::SetHostname, set_hostname);
     steps.run(Step::NewKeyring, make_session_keyring, spec.message.mode);
     steps.run(Step::DropCapabilities, keep_zygote_capabilities);
     steps.run(Step::NoNewPrivileges, forbid_new_privileges);
     steps.run(Step::DieWithWarden, die_with_warden, warden, spec.message.mode);
-    execute_zygote(spec, warden);
+    execute_zygote(spec, warden, own_process);
 }
 
 // Without namespaces: what is left are limits, the user id, and what the guest does to itself

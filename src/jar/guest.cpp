@@ -19,6 +19,7 @@
 #include "jar/seqpacket.h"
 #include "jar/step_runner.h"
 #include "jar/surroundings.h"
+#include "jar/zygote.h"
 
 namespace belljar::jar {
 namespace {
@@ -89,20 +90,19 @@ void reset_signals() {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-FilterOptions filter_options(const Spec& spec, OnRefusal on_refusal) {
-    return {
-        .on_refusal = on_refusal,
-        .reach = spec.message.mode == Mode::Nested ? Reach::HostNamespaces : Reach::OwnNamespaces};
+FilterOptions filter_options(Mode mode, OnRefusal on_refusal) {
+    return {.on_refusal = on_refusal,
+            .reach = mode == Mode::Nested ? Reach::HostNamespaces : Reach::OwnNamespaces};
 }
 
 // Last before exec. Init answers for refused calls, unless a listener is there already: a
 // container's own, of which there can be only one. Refused calls then fail just the same, untold.
-Result<void> install_seccomp(const Spec& spec, const Fd& listener_socket) {
-    Result<Fd> listener =
-        install_filter(build_filter(filter_options(spec, OnRefusal::Notify)), OnRefusal::Notify);
-    if (!listener && listener.error().sys_errno == EBUSY && spec.message.mode == Mode::Nested) {
+Result<void> install_seccomp(Mode mode, const Fd& listener_socket,
+                             std::span<const sock_filter> filter) {
+    Result<Fd> listener = install_filter(filter, OnRefusal::Notify);
+    if (!listener && listener.error().sys_errno == EBUSY && mode == Mode::Nested) {
         listener =
-            install_filter(build_filter(filter_options(spec, OnRefusal::Errno)), OnRefusal::Errno);
+            install_filter(build_filter(filter_options(mode, OnRefusal::Errno)), OnRefusal::Errno);
     }
     if (!listener) {
         return fail(std::move(listener).error());
@@ -132,7 +132,12 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 }  // namespace
 
-void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
+std::vector<sock_filter> make_guest_filter(Mode mode) {
+    return build_filter(filter_options(mode, OnRefusal::Notify));
+}
+
+void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket,
+                   std::span<const sock_filter> filter) {
     const StepRunner steps(warden);
     steps.run(Step::EnterWorkspace, enter_workspace, spec);
     steps.run(Step::NewSession, start_session);
@@ -142,24 +147,28 @@ void confine_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket
     steps.run(Step::EnterLandlock, enter_landlock, spec);
     steps.run(Step::PlaceDescriptors, place_descriptors, spec);
     steps.run(Step::CloseDescriptors, close_others, warden, listener_socket);
-    steps.run(Step::InstallFilter, install_seccomp, spec, listener_socket);
+    steps.run(Step::InstallFilter, install_seccomp, spec.message.mode, listener_socket, filter);
 }
 
 void become_guest(const Spec& spec, const Fd& warden, const Fd& listener_socket) {
     reset_signals();
-    confine_guest(spec, warden, listener_socket);
+    confine_guest(spec, warden, listener_socket, make_guest_filter(spec.message.mode));
     if (spec.message.guest == GuestKind::Launcher) {
         become_launcher(spec.message.workspace);
     }
     execute_command(spec, warden);
 }
 
-void execute_zygote(const Spec& spec, const Fd& warden_socket) {
+void execute_zygote(const Spec& spec, const Fd& warden_socket, const Fd& own_process) {
     const Fd warden(::fcntl(warden_socket.get(), F_DUPFD_CLOEXEC, kOutOfTheWay));
+    const Fd process(::fcntl(own_process.get(), F_DUPFD_CLOEXEC, kOutOfTheWay));
     const StepRunner steps(warden);
     reset_signals();
     steps.run(Step::PlaceDescriptors, place_descriptors, spec);
-    steps.run(Step::CloseDescriptors, close_others, warden, warden);
+    steps.run(Step::CloseDescriptors, close_others, warden, process);
+    if (::dup2(process.get(), kZygoteProcess) < 0) {
+        steps.end(Step::PlaceDescriptors, system_error("dup2"));
+    }
     execute_command(spec, warden);
 }
 

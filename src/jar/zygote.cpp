@@ -160,7 +160,7 @@ Result<pid_t> fork_guest(const GuestOrder& order) {
     return static_cast<pid_t>(child);
 }
 
-void enter_jar(const GuestOrder& order) {
+void enter_jar(const GuestOrder& order, std::span<const sock_filter> filter) {
     const StepRunner steps(order.reports);
     steps.run(Step::JoinCgroup, join_jar_cgroup, order.spec);
     steps.run(Step::SetRlimits, set_rlimits, order.spec);
@@ -172,7 +172,7 @@ void enter_jar(const GuestOrder& order) {
     steps.run(Step::DropCapabilities, drop_capabilities);
     steps.run(Step::NoNewPrivileges, forbid_new_privileges);
     steps.run(Step::TakeIdentity, belong_to_guest);
-    confine_guest(order.spec, order.reports, order.listener);
+    confine_guest(order.spec, order.reports, order.listener, filter);
     steps.run(Step::Execute, tell_start, order.reports);
 }
 

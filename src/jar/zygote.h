@@ -3,9 +3,11 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "jar/seccomp_filter.h"
 #include "jar/spec.h"
 
 // An interpreter with its modules imported, which forks guests into jars that are ready for them.
@@ -16,6 +18,7 @@ namespace belljar::jar {
 inline constexpr int kZygoteProgram = 3;
 inline constexpr int kZygoteLibrary = 4;
 inline constexpr int kZygoteControl = 5;
+inline constexpr int kZygoteProcess = 6;  // its directory in /proc; closed before the first fork
 
 // The warden orders one guest. With the descriptors of GuestOrder, in that order.
 struct OrderMessage {
@@ -49,7 +52,7 @@ struct GuestOrder {
 // Forks into the jar's pid namespace: 0 in the child, which is the warden's and not ours.
 [[nodiscard]] Result<pid_t> fork_guest(const GuestOrder& order);
 // In the child: takes its place in the jar, once init lets it. Ends the process if any step fails.
-void enter_jar(const GuestOrder& order);
+void enter_jar(const GuestOrder& order, std::span<const sock_filter> filter);
 
 // Init's side: everything stands. The socket is that of Spec.
 [[nodiscard]] Result<void> let_in(const Fd& guest);

@@ -202,6 +202,25 @@ def test_a_zygote_has_no_rights_on_the_host(warm_server):
     assert not (root / "root").exists()
 
 
+def test_a_zygote_holds_what_it_works_with(warm_server):
+    (one,) = zygotes(warm_server)
+    held = {number: os.readlink(f"/proc/{one.pid}/fd/{number}")
+            for number in os.listdir(f"/proc/{one.pid}/fd")}
+    assert sorted(held) == ["0", "1", "2", "3", "4", "5"]
+    assert not [target for target in held.values() if target.startswith("/proc")]
+
+
+def test_a_zygote_is_in_large_pages(warm_server):
+    (one,) = zygotes(warm_server)
+    large = sum(int(line.split()[1]) for line in open(f"/proc/{one.pid}/smaps")
+                if line.startswith("AnonHugePages"))
+    assert large >= 4096
+    # What is too small for one of its own is in pieces of some, and no longer in its file.
+    mapped = pathlib.Path(f"/proc/{one.pid}/maps").read_text().splitlines()
+    assert not [line for line in mapped if " r-xp " in line and "/libc.so" in line]
+    assert not [line for line in mapped if " rw-p " in line and line.endswith("/python3.11")]
+
+
 def test_nobody_in_a_jar_reaches_the_zygote(warm_server):
     (one,) = zygotes(warm_server)
     code = f"""
