@@ -76,13 +76,10 @@ bool is_directory_on_stage(const char* name) {
     return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-Result<void> copy_name(const Fd& tree, const char* name, const Fd& root) {
+bool copy_link(int tree, const char* name, const Fd& root) {
     std::array<char, 64> target{};
-    const bool is_link =
-        ::readlinkat(tree.get(), name, target.data(), target.size() - 1) > 0;
-    const int made = is_link ? ::symlinkat(target.data(), root.get(), name)
-                             : ::mkdirat(root.get(), name, 0755);
-    return made == 0 ? Result<void>{} : fail(system_error(std::string("create ") + name));
+    return ::readlinkat(tree, name, target.data(), target.size() - 1) > 0 &&
+           ::symlinkat(target.data(), root.get(), name) == 0;
 }
 
 // Every link and every directory that the stage has at its top, without what is in them.
@@ -91,11 +88,16 @@ Result<void> copy_names(const Fd& root) {
     if (!names) {
         return fail(system_error("open the stage"));
     }
-    const Fd tree(::fcntl(::dirfd(names.get()), F_DUPFD_CLOEXEC, 0));
     while (const dirent* entry = ::readdir(names.get())) {
         const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") {
-            BJ_TRY_VOID(copy_name(tree, entry->d_name, root));
+        if (name == "." || name == "..") {
+            continue;
+        }
+        const bool made = entry->d_type == DT_LNK
+                              ? copy_link(::dirfd(names.get()), entry->d_name, root)
+                              : ::mkdirat(root.get(), entry->d_name, 0755) == 0;
+        if (!made) {
+            return fail(system_error("create " + std::string(name)));
         }
     }
     return {};

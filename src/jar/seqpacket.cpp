@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 namespace belljar::jar {
 
@@ -77,8 +78,9 @@ std::vector<int> numbers_of(std::span<const Fd> fds) {
 
 Result<Packet> receive_packet(const Fd& socket) {
     Packet packet;
-    packet.data.resize(kMaxPacket);
-    iovec part{.iov_base = packet.data.data(), .iov_len = packet.data.size()};
+    // Not filled with anything: in a new process that would be four pages that nobody needs.
+    const auto room = std::make_unique_for_overwrite<char[]>(kMaxPacket);
+    iovec part{.iov_base = room.get(), .iov_len = kMaxPacket};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * kMaxPacketFds)> control{};
     msghdr header{};
     header.msg_iov = &part;
@@ -99,7 +101,7 @@ Result<Packet> receive_packet(const Fd& socket) {
     if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
         return fail(ErrorCode::InvalidArgument, "a message was cut short");
     }
-    packet.data.resize(static_cast<std::size_t>(received));
+    packet.data.assign(room.get(), static_cast<std::size_t>(received));
     return packet;
 }
 
