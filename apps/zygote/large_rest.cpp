@@ -18,8 +18,8 @@
 namespace belljar::zygote {
 namespace {
 
-constexpr std::size_t kLeast = std::size_t{128} << 10U;  // below that the entries are too few
-constexpr std::size_t kMostOfAll = std::size_t{64} << 20U;
+constexpr std::size_t kLeast = std::size_t{128} << 10U;     // below that the entries are too few
+constexpr std::size_t kMostOfAll = std::size_t{16} << 20U;  // it costs as much memory
 constexpr std::size_t kLongestList = std::size_t{64} << 10U;
 
 struct Piece {
@@ -42,8 +42,8 @@ std::optional<Piece> piece_of(const std::string& line) {
         rights[3] != 'p') {
         return std::nullopt;
     }
-    piece.protection = PROT_READ | (rights[1] == 'w' ? PROT_WRITE : 0) |
-                       (rights[2] == 'x' ? PROT_EXEC : 0);
+    piece.protection =
+        PROT_READ | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
     return piece;
 }
 
@@ -66,8 +66,8 @@ void note_ends(const Piece& whole, std::vector<Piece>& found) {
 
 std::vector<Piece> find_pieces(const Fd& process) {
     const Fd list(::openat(process.get(), "maps", O_RDONLY | O_CLOEXEC));
-    const Result<std::string> text = list.valid() ? read_all(list, Bytes{kLongestList})
-                                                  : Result<std::string>(std::string());
+    const Result<std::string> text =
+        list.valid() ? read_all(list, Bytes{kLongestList}) : Result<std::string>(std::string());
     std::vector<Piece> found;
     std::string_view rest = text ? std::string_view(*text) : std::string_view();
     while (!rest.empty()) {
@@ -78,6 +78,18 @@ std::vector<Piece> find_pieces(const Fd& process) {
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return found;
+}
+
+// As many as there is to be room for; those first that a fork has to take over anyway.
+void choose(std::vector<Piece>& pieces) {
+    std::ranges::partition(pieces,
+                           [](const Piece& piece) { return (piece.protection & PROT_WRITE) != 0; });
+    std::size_t size = 0;
+    const auto too_much = [&size](const Piece& piece) {
+        size += piece.size();
+        return size > kMostOfAll;
+    };
+    pieces.erase(std::ranges::find_if(pieces, too_much), pieces.end());
 }
 
 void copy_to(std::uintptr_t room, const Piece& piece) {
@@ -103,13 +115,14 @@ void exchange(std::uintptr_t room, const Piece& piece) {
 }  // namespace
 
 void use_large_pages_for_rest(const Fd& process) {
-    const std::vector<Piece> pieces = find_pieces(process);
+    std::vector<Piece> pieces = find_pieces(process);
+    choose(pieces);
     std::size_t size = 0;
     for (const Piece& piece : pieces) {
         size += piece.size();
     }
     const std::size_t whole = (size + kLargePage - 1) / kLargePage * kLargePage;
-    void* const room = size > 0 && size <= kMostOfAll ? reserve_large_pages(whole) : nullptr;
+    void* const room = size > 0 ? reserve_large_pages(whole) : nullptr;
     if (room == nullptr) {
         return;
     }

@@ -48,10 +48,12 @@ SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manife
     return pooled ? SandboxInfo::Kind::Pool : SandboxInfo::Kind::Started;
 }
 
-// A disk is a sixth of what a jar costs.
+// A disk is a sixth of what a jar costs. The environment may give a program names that are not in
+// its text (bind_tools in the bootstrap).
 isolation::Disk disk_for(const runner::Manifest& manifest, const RunRequest& request) {
-    const bool needs_none = manifest.runner == "cpython" && request.files.empty() &&
-                            policy::uses_no_files(request.code);
+    const bool stands_alone = request.files.empty() && request.environment.empty();
+    const bool needs_none =
+        manifest.runner == "cpython" && stands_alone && policy::uses_no_files(request.code);
     return needs_none ? isolation::Disk::None : isolation::Disk::Own;
 }
 

@@ -54,8 +54,8 @@ class Nursery {
     [[nodiscard]] Result<PidFd> bear_zygote(const Fd& socket, std::uint32_t stage) const;
 
    private:
-    // What a stage is made from. The pack is told by what the kernel knows of the file, which nobody
-    // can write to any more; it is not held, so that a new stage costs no descriptor.
+    // What a stage is made from. The pack is told by what the kernel knows of the file, which
+    // nobody can write to any more; it is not held, so that a new stage costs no descriptor.
     struct Stage {
         StagePlan plan{};
         struct stat pack{};  // of zeros: none

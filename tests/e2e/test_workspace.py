@@ -69,6 +69,15 @@ def test_files_that_come_along_need_a_disk(unpooled):
     assert (result["status"], result["stdout"]) == ("ok", "45\n")
 
 
+def test_files_of_a_conversation_need_a_disk(unpooled):
+    write = f"open('large', 'wb').write(bytes({MEBIBYTES} * 2 ** 20))"
+    assert unpooled.execute(write, conversation_id="large")["status"] == "ok"
+    result = unpooled.execute("print(45)", conversation_id="large")
+    assert (result["status"], result["stdout"], result["files"]) == ("ok", "45\n", [])
+    kept = unpooled.execute("import os\nos.path.getsize('large')", conversation_id="large")
+    assert kept["result"] == MEBIBYTES * 2 ** 20
+
+
 def test_who_hides_a_way_to_files_meets_a_smaller_limit(unpooled):
     result = unpooled.execute(HIDDEN_WAY)
     assert result["stdout"] == "28\n"  # ENOSPC
