@@ -97,9 +97,8 @@ void copy_to(std::uintptr_t room, const Piece& piece) {
                 piece.size());
 }
 
-// Nothing may be written to the piece between the copy and the exchange: there is no other thread,
-// and nothing here writes but to the stack and to memory of this library's own, which is too small
-// to be a piece.
+// Nothing may be written to the piece between the copy and the exchange, and it may hold the memory
+// of this library itself: there is no other thread, and nothing stands between the two calls.
 void exchange(std::uintptr_t room, const Piece& piece) {
     void* const copy = reinterpret_cast<void*>(room);
     if (::mprotect(copy, piece.size(), piece.protection) != 0) {

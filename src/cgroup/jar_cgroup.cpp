@@ -17,8 +17,11 @@ constexpr const char* kOutOfMemory = "memory.oom_control";
 Result<Fd> watch_memory(const Cgroup& cgroup) {
     Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     const auto control = cgroup.opened.find(kOutOfMemory);
-    if (!event.valid() || control == cgroup.opened.end()) {
-        return fail(system_error("watch the memory of a cgroup"));
+    if (!event.valid()) {
+        return fail(system_error("eventfd"));
+    }
+    if (control == cgroup.opened.end()) {
+        return fail(system_error("open memory.oom_control", ENOENT));
     }
     const std::string order = fmt::format("{} {}", event.get(), control->second.get());
     BJ_TRY_VOID(write_control(cgroup.path + "/cgroup.event_control", order));
