@@ -1,7 +1,7 @@
 // The published client of Piston, which knows neither Belljar nor tokens.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 
 import pistonModule from 'piston-api-client';
 
@@ -9,24 +9,27 @@ import { startServer } from './support/server.mjs';
 
 const { PistonClient } = pistonModule;
 
-let server;
-let client;
+let starting;
 
-before(async () => {
-  server = await startServer({ auth: 'none' });
+// By the first test that runs: where none is selected, nobody would wait for a server to stop it.
+async function connect() {
+  starting ??= startServer({ auth: 'none' });
+  const server = await starting;
   // What it remembers it forgets by a timer, which would keep this process.
-  client = new PistonClient({ server: new URL(server.url).origin, cacheTime: 1 });
-});
+  return new PistonClient({ server: new URL(server.url).origin, cacheTime: 1 });
+}
 
-after(() => server.stop());
+after(async () => (await starting)?.stop());
 
 async function execute(request) {
+  const client = await connect();
   const answer = await client.execute({ language: 'python', version: '*', ...request });
   assert.equal(answer.success, true, String(answer.error));
   return answer.data;
 }
 
 test('lists languages with their versions', async () => {
+  const client = await connect();
   const { success, data } = await client.runtimes();
   assert.equal(success, true);
   const python = data.find((runtime) => runtime.language === 'python');
@@ -56,6 +59,7 @@ test('tells of a failure, a time limit and an unknown language', async () => {
   assert.deepEqual([failed.run.code, failed.run.status], [3, 'RE']);
   const late = await execute({ files: [{ content: 'while True: pass' }], run_timeout: 500 });
   assert.deepEqual([late.run.status, late.run.signal], ['TO', 'SIGKILL']);
+  const client = await connect();
   const unknown = await client.execute({ language: 'klingon', version: '*', files: [] });
   assert.notEqual(unknown.data?.message ?? unknown.error, undefined);
 });
