@@ -8,8 +8,9 @@
 #include "jar/spec.h"
 
 // Where the tree of a jar is put together: a file system with everything that is the same in many
-// jars, made once by the nursery. Each jar shows it as an overlay of its own (root_tree.h), which
-// costs a tenth of writing the same files again. It is read-only when the first jar sees it.
+// jars, made once by the nursery. Each jar has the same names in its root and shows its directories
+// as overlays of its own (root_tree.h), which costs a tenth of writing the same files again. It is
+// read-only when the first jar sees it.
 namespace belljar::jar {
 
 // What is on a stage. `lower` holds the files themselves; the system's directories are mounted over
