@@ -214,7 +214,8 @@ Result<void> Warden::run() {
 // anything that the guest has done.
 Result<void> Warden::hear_of_start(JarId id) {
     for (auto jar = jars_.find(id);
-         jar != jars_.end() && jar->second.is_ready() && has_news(server_); jar = jars_.find(id)) {
+         jar != jars_.end() && jar->second.is_ready() && !server_gone_ && has_news(server_);
+         jar = jars_.find(id)) {
         BJ_TRY_VOID(on_server_readable());
     }
     return {};
@@ -246,8 +247,8 @@ int Warden::wait_milliseconds() const {
 }
 
 Result<void> Warden::on_server_readable() {
-    if (!has_news(server_)) {
-        return {};  // heard already, for a jar's sake
+    if (server_gone_ || !has_news(server_)) {
+        return {};  // too late, or heard already, for a jar's sake
     }
     Result<Packet> packet = jar::receive_packet(server_);
     if (!packet || packet->data.empty()) {

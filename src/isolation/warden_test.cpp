@@ -499,6 +499,25 @@ TEST_F(WardenTest, AStartIsHeardBeforeTheEndOfItsRun) {
     EXPECT_EQ(stop(), 0);
 }
 
+// Both are there before the warden looks: the order to end, and behind it one more launch.
+TEST_F(WardenTest, NothingIsLaunchedOnceItHasToEnd) {
+    get_ready();
+    ASSERT_EQ(::kill(warden, SIGSTOP), 0);
+    ASSERT_EQ(::kill(warden, kKeeperGone), 0);
+    send_launch(waiting_launch(1, {"/bin/sleep", "1000"}));
+    server.reset();
+    ASSERT_EQ(::kill(warden, SIGCONT), 0);
+    int status = -1;
+    const auto has_ended = [&] { return ::waitpid(warden, &status, WNOHANG) == warden; };
+    EXPECT_TRUE(becomes_true(has_ended, std::chrono::seconds(20)));
+    if (status == -1) {
+        ::kill(warden, SIGKILL);
+        ::waitpid(warden, nullptr, 0);
+    }
+    warden = -1;
+    EXPECT_EQ(status, 0);
+}
+
 // The reports and the end of a jar are all there before the warden looks.
 TEST_F(WardenTest, AReportJustBeforeTheEndIsNotLost) {
     get_ready();
