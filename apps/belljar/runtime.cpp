@@ -108,6 +108,10 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
            engine::read_policy_files(settings.policy.path));
     BJ_TRY(engine::PolicyPlace::Rules rules, policy::Rulebook::create(grounds_of(settings), files));
     BJ_TRY(std::optional<approved::Source> tools, find_tools(settings.tools));
+    Fd own_tools;
+    if (tools && settings.tools.path.empty()) {
+        BJ_TRY(own_tools, hold_open(*tools));
+    }
     BJ_TRY(const std::string logs, find_logs(settings.tools));
     BJ_TRY(const std::string program, engine::find_warden());
     BJ_TRY(engine::WardenProcess warden,
@@ -125,6 +129,7 @@ Result<std::unique_ptr<Runtime>> Runtime::create(const config::Settings& setting
     parts.tools = std::move(tools);
     std::unique_ptr<Runtime> runtime(
         new Runtime(settings, level, std::move(warden), std::move(runners), std::move(parts)));
+    runtime->own_tools_ = std::move(own_tools);
     runtime->policy_place_.begin_with(*rules);
     runtime->engine_->use(std::move(rules));
     BJ_TRY_VOID(engine::check_floor(runtime->isolation_, settings.isolation.require));

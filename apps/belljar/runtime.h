@@ -83,6 +83,7 @@ class Runtime {
     void let_everything_end();
 
     config::Settings settings_;
+    Fd own_tools_;  // those beside the program, if they are served
     Log log_;
     asio::io_context io_;
     TaskGroup tasks_;

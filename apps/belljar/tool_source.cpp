@@ -1,5 +1,6 @@
 #include "tool_source.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,6 +68,15 @@ Result<std::optional<approved::Source>> find_tools(const config::ToolSettings& s
         source.manifest = absolute(settings.manifest);
     }
     return source.path.empty() ? std::nullopt : std::optional(std::move(source));
+}
+
+Result<Fd> hold_open(approved::Source& source) {
+    Fd directory(::open(source.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid()) {
+        return fail(system_error("open the tools beside the program"));
+    }
+    source.path = fmt::format("/proc/self/fd/{}", directory.get());
+    return directory;
 }
 
 Result<std::string> find_logs(const config::ToolSettings& settings) {

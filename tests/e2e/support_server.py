@@ -32,12 +32,12 @@ class Server:
     running = []
 
     def __init__(self, directory, *options, env=None, data_directory=None,
-                 listen="127.0.0.1:0"):
+                 listen="127.0.0.1:0", program=BINARY):
         directory.mkdir(exist_ok=True)
         self.data_directory = data_directory or directory / "data"
         self.output_file = directory / "stdout"
         self.error_file = directory / "stderr"
-        command = [str(BINARY), "serve", "--listen", listen, "--data-dir",
+        command = [str(program), "serve", "--listen", listen, "--data-dir",
                    str(self.data_directory), *map(str, options)]
         with open(self.output_file, "wb") as output, open(self.error_file, "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,

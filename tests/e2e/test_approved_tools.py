@@ -2,10 +2,11 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
-from support_binary import belljar, environment, wait_until
+from support_binary import BINARY, belljar, environment, wait_until
 from support_tools import approve, entry, log_of, make_token, refusals_of
 
 
@@ -50,6 +51,28 @@ def test_only_what_is_listed_and_unchanged_is_served(own_server, folder):
         ("unlisted.py", "unlisted")]
     record = server.execute("import changed")
     assert record["error"]["type"] == "ModuleNotFoundError"
+
+
+@pytest.fixture
+def closed_installation(place):
+    """The programs of this build where only root can go, as in its home."""
+    home = place / "home"
+    home.mkdir(mode=0o700)
+    for name in ("belljar", "belljar-init", "belljar-keeper", "belljar-python.so",
+                 "belljar-warden"):
+        shutil.copy2(BINARY.parent / name, home / name)
+    shutil.copytree(BINARY.parent / "tools", home / "tools")
+    return home
+
+
+def test_tools_beside_a_program_out_of_reach_are_served(own_server, closed_installation):
+    server = own_server(program=closed_installation / "belljar")
+    assert seen(server) == ["log_store.py", "privacy.py", "skills.py", "tool_discovery.py",
+                            "workspace.py"]
+    assert refusals_of(server) == []
+    changed = closed_installation / "tools" / "skills.py"
+    changed.write_text(changed.read_text() + "# changed\n")
+    wait_until(lambda: ("skills.py", "changed") in refusals_of(server), "the change is seen")
 
 
 def test_for_development_everything_is_served(own_server, folder):
