@@ -98,22 +98,24 @@ class Load:
 
 
 class Progress:
-    """A line that is written over each second, on a terminal only."""
+    """A line that is written over each second; where there is no terminal, one each minute."""
 
     def __init__(self, load):
         self.load = load
         self.start = self.last = time.monotonic()
+        self.begin, self.end, self.pause = ("\r\033[K", "", 1) if sys.stdout.isatty() else \
+            ("", "\n", 60)
 
     def show(self):
         now = time.monotonic()
-        if not sys.stdout.isatty() or now - self.last < 1:
+        if now - self.last < self.pause:
             return
         self.last = now
         done = sum(self.load.done.values())
         rate = done / (now - self.start)
         left = (self.load.total - done) / rate if rate else 0
-        print(f"\r\033[K{done} of {self.load.total} runs, {rate:.1f} per second, "
-              f"{len(self.load.wrong)} wrong, {left:.0f} s to go", end="", flush=True)
+        print(f"{self.begin}{done} of {self.load.total} runs, {rate:.1f} per second, "
+              f"{len(self.load.wrong)} wrong, {left:.0f} s to go", end=self.end, flush=True)
 
     def finish(self):
         if sys.stdout.isatty():
