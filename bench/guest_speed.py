@@ -5,10 +5,15 @@ functions, as programs have them: names of a module are found faster or slower b
 interpreter's hash seed, by up to a tenth. They take a while: at the beginning of a run the next jar
 is made, which slows down whatever shares a core with it. A third place is bare Python behind a
 seccomp filter that allows everything, which is what the kernel takes for asking any filter at all.
+
+Where an interpreter's memory lies makes a loop slower or faster by up to a tenth. A bare one lies
+elsewhere each time, a guest where its zygote does: each round has a server of its own.
 """
 
+import contextlib
+
 import wire
-from candidates_server import answer_of, execute_request, right_record
+from candidates_server import answer_of, execute_request, right_record, start_server
 from stats import Refused, Tally, rounded
 from timekeepers import PYTHON, Timekeeper, checked
 
@@ -56,15 +61,18 @@ def microseconds(loop, text):
 
 
 class Jar:
-    def __init__(self, address):
-        self.address, self.line = address, wire.Line(address)
+    def __init__(self, place, number):
+        self.server = start_server(place, f"loops-{number}")
+        self.server.settle()
+        self.line = wire.Line(self.server.address)
 
     def run(self, loop):
-        answer = self.line.ask(execute_request(self.address, program(loop)))
+        answer = self.line.ask(execute_request(self.server.address, program(loop)))
         return microseconds(loop, right_record(answer_of(*answer))["stdout"])
 
     def close(self):
         self.line.close()
+        self.server.stop()
 
 
 class Bare:
@@ -79,20 +87,26 @@ class Bare:
         self.launcher.close()
 
 
-def measure(address, rounds, progress):
+def measure(place, rounds, progress):
     """{loop: {"bare_us", "filter_us", "jar_us", "ratio", "filter_ratio"}}"""
-    places = {"bare": Bare(), "filter": Bare(FILTER), "jar": Jar(address)}
-    tallies = {(loop, place): Tally() for loop in LOOPS for place in places}
+    bare = {"bare": Bare(), "filter": Bare(FILTER)}
+    tallies = {(loop, name): Tally() for loop in LOOPS for name in (*bare, "jar")}
     for number in range(rounds):
         progress(f"round {number + 1} of {rounds}")
-        for (loop, place), tally in tallies.items():
-            try:
-                tally.right(places[place].run(loop))
-            except (Refused, OSError, ValueError) as problem:
-                tally.refuse(problem)
-    for place in places.values():
-        place.close()
-    return {loop: compared({place: tallies[loop, place] for place in places}) for loop in LOOPS}
+        with contextlib.closing(Jar(place, number)) as jar:
+            take_round({**bare, "jar": jar}, tallies)
+    for one in bare.values():
+        one.close()
+    return {loop: compared({name: tallies[loop, name] for name in (*bare, "jar")})
+            for loop in LOOPS}
+
+
+def take_round(places, tallies):
+    for (loop, name), tally in tallies.items():
+        try:
+            tally.right(places[name].run(loop))
+        except (Refused, OSError, ValueError) as problem:
+            tally.refuse(problem)
 
 
 def compared(tallies):

@@ -147,24 +147,23 @@ class ServerLoad:
                 "cpu_ms_per_run": rounded(self.busy * 1000 / answers), **self.tally.result()}
 
 
-class BubblewrapLoad:
+class StartedLoad:
     """The same number of programs at a time, each started by a process of its own."""
 
-    def __init__(self, parallel):
-        self.parallel = parallel
+    def __init__(self, starter, parallel, order, expect):
+        self.starter, self.parallel = starter, parallel
+        self.order = {**order, "expect": expect}
         self.rates, self.right, self.other, self.busy = [], 0, 0, 0.0
 
     def round(self, seconds):
-        token = str(self.parallel)
-        order = {"command": bubblewrap_command(token), "seconds": seconds, "expect": hello(token)}
-        launchers = [Timekeeper("launcher.py") for _ in range(self.parallel)]
+        starters = [Timekeeper(self.starter) for _ in range(self.parallel)]
         busy = busy_seconds()
-        for launcher in launchers:
-            launcher.send(order)
-        answers = [launcher.receive() for launcher in launchers]
+        for starter in starters:
+            starter.send({**self.order, "seconds": seconds})
+        answers = [starter.receive() for starter in starters]
         self.busy += busy_seconds() - busy
-        for launcher in launchers:
-            launcher.close()
+        for starter in starters:
+            starter.close()
         self.rates.append(sum(one["right"] / one["seconds"] for one in answers))
         self.right += sum(one["right"] for one in answers)
         self.other += sum(one["other"] for one in answers)
@@ -173,6 +172,12 @@ class BubblewrapLoad:
         return {"parallel": self.parallel, "per_second": rounded(median(self.rates)),
                 "cpu_ms_per_run": rounded(self.busy * 1000 / max(1, self.right)),
                 "runs": self.right, "failed": self.other}
+
+
+def bubblewrap_load(parallel):
+    token = str(parallel)
+    return StartedLoad("launcher.py", parallel, {"command": bubblewrap_command(token)},
+                       hello(token))
 
 
 def measure(loads, rounds, seconds, progress):

@@ -27,6 +27,7 @@ import candidates_commands
 import candidates_containers
 import candidates_server
 import download
+import floor
 import governance
 import guest_speed
 import latency
@@ -192,18 +193,21 @@ class Bench:
         ours = [load.ServerLoad(dialect, callers) for dialect in dialects for callers in CALLERS]
         theirs = []
         if "bubblewrap" not in self.missing:
-            theirs = [load.BubblewrapLoad(parallel) for parallel in BUBBLEWRAP_PARALLEL]
-        load.measure([*ours, *theirs], self.size.rounds, self.size.seconds, self.progress)
+            theirs = [load.bubblewrap_load(parallel) for parallel in BUBBLEWRAP_PARALLEL]
+        least = floor.Floor()
+        self.stack.callback(least.close)
+        load.measure([*ours, *theirs, *least.loads()], self.size.rounds, self.size.seconds,
+                     self.progress)
         result["load"] = {"belljar": [one.result() for one in ours],
-                          "bubblewrap": [one.result() for one in theirs]}
+                          "bubblewrap": [one.result() for one in theirs],
+                          "floor": least.result()}
         self.progress.begin(f"{BURST} callers at once")
         result["burst"] = [load.bursts(dialect, BURST, self.size.bursts, self.progress)
                            for dialect in dialects]
 
     def measure_service(self, result):
         self.progress.begin("loops inside")
-        result["guest"] = guest_speed.measure(self.server.address, self.size.guest_rounds,
-                                              self.progress)
+        result["guest"] = guest_speed.measure(self.place, self.size.guest_rounds, self.progress)
         self.progress.begin("tools/list")
         result["tools_list"] = tools_list.measure(self.server, self.size.seconds)
         self.progress.begin("cells of a session")

@@ -78,6 +78,13 @@ def bubblewrap(result):
                                 "runs", BAD], rows)
 
 
+def floor(result):
+    rows = [[label, figure(row["per_second"]), figure(row["cpu_ms_per_run"]),
+             figure(row["runs"]) if "runs" in row else ""]
+            for label, row in result["load"]["floor"].items()]
+    return Table("floor", ["the kernel's work alone", "per second", "CPU ms each", "made"], rows)
+
+
 def burst(result):
     rows = [[f"{row['callers']}, {row['language']}", *times(row), figure(row["all_answered_ms"]),
              bad(row)] for row in result["burst"]]
@@ -169,6 +176,6 @@ def of(result):
     return [machine(result), memory(result), guest(result), tools_list(result),
             download(result), privacy(result), sessions(result),
             hellos("governance", result["governance"]), crowd(result), bubblewrap(result),
-            load(result), burst(result),
+            floor(result), load(result), burst(result),
             hellos("paced", result["paced"]), steps(result),
             hellos("latency", result["latency"]), compared(result)]

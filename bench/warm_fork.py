@@ -3,7 +3,8 @@
 
 It has imported what a warm interpreter would, and isolates nothing. One JSON object per line comes
 in, {"token": "..."}; the child prints `hello TOKEN` into a pipe; the times until its first byte and
-until it was reaped go out. Run by timekeepers.py.
+until it was reaped go out. {"token": "...", "seconds": 2, "expect": "..."} does it again and again.
+Run by timekeepers.py.
 """
 
 import argparse
@@ -75,13 +76,26 @@ def fork_and_print(token):
             "errors": ""}
 
 
+def answer_many(token, seconds, expect):
+    start = time.perf_counter()
+    right, other = 0, 0
+    while time.perf_counter() - start < seconds:
+        answer = fork_and_print(token)
+        if answer["code"] == 0 and answer["output"] == expect:
+            right += 1
+        else:
+            other += 1
+    return {"right": right, "other": other, "seconds": time.perf_counter() - start}
+
+
 def main():
     # Standard output belongs to the children; answers leave by a descriptor of their own.
     answers = os.dup(1)
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
-        answer = fork_and_print(json.loads(line)["token"])
+        order = json.loads(line)
+        answer = answer_many(**order) if "seconds" in order else fork_and_print(order["token"])
         os.write(answers, json.dumps(answer).encode() + b"\n")
 
 
