@@ -13,6 +13,9 @@ constexpr std::size_t kMostUnderWay = 2;
 constexpr Duration kLongestMaking = std::chrono::seconds(60);
 // A run that has just taken a jar needs the warden and a processor more than the next jar does.
 constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
+// Of a crowd of runs most make their own jars anyway. One that is made ahead has a disk for whatever
+// it may be asked, and takes the processor from those who make theirs.
+constexpr Duration kRestInCrowd = std::chrono::milliseconds(200);
 constexpr Duration kLongestWait = std::chrono::seconds(1);
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
@@ -139,6 +142,9 @@ std::optional<LaunchedJar> JarPool::take(const runner::Manifest& manifest,
     if (shelf->ready.empty()) {
         ++shelf->figures.missed;
         shelf->size.on_miss();
+        if (shelf->under_way == kMostUnderWay) {  // and others wait for those
+            shelf->crowded_until = Clock::now() + kRestInCrowd;
+        }
         return std::nullopt;
     }
     LaunchedJar jar = std::move(shelf->ready.front());
@@ -241,7 +247,13 @@ TimePoint JarPool::order_missing() {
         ++under_way_;
         tasks_.spawn("make a jar", make(shelf));
     }
-    return period_ends_;
+    TimePoint next = period_ends_;
+    for (const ShelfPtr& shelf : shelves_) {
+        if (shelf->crowded_until > Clock::now()) {
+            next = std::min(next, shelf->crowded_until);
+        }
+    }
+    return next;
 }
 
 // The one that lacks most, if another jar may be ordered at all.
@@ -267,7 +279,8 @@ bool JarPool::has_room_for(const Shelf& shelf) const {
 }
 
 std::size_t JarPool::to_be_made(const Shelf& shelf) const {
-    return zygotes_ != nullptr && zygotes_->awaited(*shelf.manifest) ? 0 : shelf.missing();
+    const bool is_early = zygotes_ != nullptr && zygotes_->awaited(*shelf.manifest);
+    return is_early || Clock::now() < shelf.crowded_until ? 0 : shelf.missing();
 }
 
 Task<void> JarPool::make(ShelfPtr shelf) {
