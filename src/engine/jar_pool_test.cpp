@@ -244,6 +244,19 @@ TEST_F(JarPoolTest, MakesTwoAtATime) {
     EXPECT_EQ(orders.size(), 3U);
 }
 
+TEST_F(JarPoolTest, MakesNoneForAMomentWhileRunsCrowd) {
+    open({.ready = 4});
+    ASSERT_EQ(orders.size(), 2U);
+    EXPECT_FALSE(take()) << "none is ready";
+    const TimePoint crowded = Clock::now();
+    give_signs();
+    settle();
+    EXPECT_EQ(figures().ready, 2U) << "those that are being made are finished";
+    EXPECT_EQ(orders.size(), 2U) << "and no others begun";
+    ASSERT_TRUE(gets_orders(4));
+    EXPECT_GE(Clock::now() - crowded, milliseconds(150));
+}
+
 TEST_F(JarPoolTest, ALanguageInDemandLeavesOthersWhatTheyAlwaysHave) {
     const runner::ManifestPtr javascript = runners.find("javascript");
     const std::uint64_t for_python = 2 * python.ready_memory.count;
