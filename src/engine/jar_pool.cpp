@@ -13,8 +13,8 @@ constexpr std::size_t kMostUnderWay = 2;
 constexpr Duration kLongestMaking = std::chrono::seconds(60);
 // A run that has just taken a jar needs the warden and a processor more than the next jar does.
 constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
-// Of a crowd of runs most make their own jars anyway. One that is made ahead has a disk for whatever
-// it may be asked, and takes the processor from those who make theirs.
+// Of a crowd of runs most make their own jars anyway. One that is made ahead has a disk for
+// whatever it may be asked, and takes the processor from those who make theirs.
 constexpr Duration kRestInCrowd = std::chrono::milliseconds(200);
 constexpr Duration kLongestWait = std::chrono::seconds(1);
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);

@@ -77,7 +77,7 @@ class JarPool {
         bool retired = false;
         std::list<LaunchedJar> ready{};
         std::size_t under_way = 0;
-        TimePoint crowded_until{};  // none is made before that
+        TimePoint crowded_until{};                 // none is made before that
         std::list<asio::steady_timer*> waiting{};  // runs, until one that is under way is ready
         PoolFigures figures{};
 
