@@ -56,7 +56,7 @@ class Load:
         self.wrong = []
         self.seconds = 0.0
 
-    def run(self):
+    def run(self, each_second=lambda: None):
         """Returns when the last answer has come."""
         start = time.monotonic()
         threads = [threading.Thread(target=self.work) for _ in range(self.clients)]
@@ -66,6 +66,7 @@ class Load:
         for thread in threads:
             while thread.is_alive():
                 thread.join(timeout=1)
+                each_second()
                 progress.show()
         progress.finish()
         self.seconds = time.monotonic() - start

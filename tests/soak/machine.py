@@ -6,12 +6,22 @@ import pathlib
 import re
 import time
 
-from support_processes import all_processes, descendants, descriptors, reap_adopted
+from support_processes import (all_processes, descendants, descriptors, is_zygote,
+                               reap_adopted)
 from support_traces import Traces
 
 SECONDS_TO_CLEAN_UP = 20
 # Of one process over the whole soak; allocators keep some of what they once had.
 MOST_GROWTH = 32 << 20
+
+# Of one name from the middle of a soak to its end, when everything has been used for a while.
+MOST_LATE_GROWTH = 4 << 20
+LONG_LIVED = ("belljar", "belljar-keeper", "belljar-warden", "belljar-nursery")
+SHOWN_SAMPLES = 11
+
+# What the kernel still holds when all jars are gone is no more than what waits on its free lists,
+# by processor. One object of each run, or of each hundredth, would be more in a long soak.
+MOST_OBJECTS = 400
 
 # Output that was too long for its result is kept, until newer output takes its place.
 KEPT_OUTPUT = re.compile(r"outputs/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -33,7 +43,7 @@ def resident_bytes(pid):
 
 
 def kernel_objects():
-    """{"net_namespace": count, ...} of what the kernel keeps for jars, for whoever reads it."""
+    """{"net_namespace": count, ...} of what the kernel keeps for jars."""
     found = {}
     with contextlib.suppress(OSError):
         for line in pathlib.Path("/proc/slabinfo").read_text().splitlines():
@@ -45,6 +55,38 @@ def kernel_objects():
             if line.startswith(("memory", "pids", "cpu\t")):
                 found[f"{line.split()[0]} cgroups"] = int(line.split()[2])
     return found
+
+
+class MemorySeries:
+    """What the server, the warden, the keeper, the nursery and zygotes hold while a load goes on."""
+
+    def __init__(self, server):
+        self.server = server
+        self.samples = {}  # name: [bytes of the largest]
+
+    def take(self):
+        largest = collections.Counter()
+        for process in [all_processes()[self.server.pid], *descendants(self.server.pid)]:
+            with contextlib.suppress(OSError):
+                name = "zygote" if is_zygote(process) else process.name
+                if name in (*LONG_LIVED, "zygote"):
+                    largest[name] = max(largest[name], resident_bytes(process.pid))
+        for name, size in largest.items():
+            self.samples.setdefault(name, []).append(size)
+
+    def judge(self):
+        """Prints the series; gives what still grew in its second half, as sentences."""
+        found = []
+        for name, series in self.samples.items():
+            last = len(series) - 1
+            shown = [series[last * step // (SHOWN_SAMPLES - 1)] >> 10
+                     for step in range(SHOWN_SAMPLES)]
+            print(f"memory of {name} meanwhile, KiB: {', '.join(map(str, shown))}")
+            middle, end = series[last * 4 // 10:last * 6 // 10 + 1], series[last * 8 // 10:]
+            grown = sorted(end)[len(end) // 2] - sorted(middle)[len(middle) // 2]
+            if grown > MOST_LATE_GROWTH:
+                found.append(f"{name} has grown by {grown >> 20} MiB since the middle")
+        return found
 
 
 class Machine:
@@ -125,3 +167,18 @@ def leftovers(before):
         if not found or time.monotonic() > deadline:
             return found + now.growth(before)
         time.sleep(0.1)
+
+
+def objects_left(before):
+    """Prints how many there are once there was time to clean up; gives what has become too many."""
+    deadline = time.monotonic() + SECONDS_TO_CLEAN_UP
+    while True:
+        now = kernel_objects()
+        found = [f"{now.get(name, 0) - count} more in {name}" for name, count in before.items()
+                 if now.get(name, 0) - count > MOST_OBJECTS]
+        if not found or time.monotonic() > deadline:
+            break
+        time.sleep(1)
+    print("kernel objects: " + ", ".join(f"{name} {count} before, {now.get(name)} after"
+                                         for name, count in before.items()))
+    return found

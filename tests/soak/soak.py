@@ -5,7 +5,8 @@
     ./dev soak 300        fewer
 
 Every verdict is checked. At the end processes, mounts, cgroups, network namespaces, loop devices,
-descriptors and files must be exactly as before. Then a small quiet program is timed beside each
+descriptors and files must be exactly as before, the kernel may hold no more objects, and from the
+middle on nobody's memory may have grown. Then a small quiet program is timed beside each
 kind of bomb: it may not become more than three times slower.
 """
 
@@ -21,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 from behaviours import mixed, normal
 from load import Load
-from machine import at_rest, kernel_objects, leftovers
+from machine import MemorySeries, at_rest, kernel_objects, leftovers, objects_left
 from neighbour import check_neighbour
 from support_binary import environment
 from support_processes import adopt_orphans
@@ -48,15 +49,13 @@ def soak(server, arguments):
     """Whether everything was right."""
     Load(server, [normal() for _ in range(WARM_UP)], arguments.clients).run()
     before, objects = at_rest(server), kernel_objects()
+    memory = MemorySeries(server)
     load = Load(server, mixed(arguments.count), arguments.clients)
-    load.run()
+    load.run(memory.take)
     good = load.report()
-    found = leftovers(before)
+    found = [*memory.judge(), *leftovers(before), *objects_left(objects)]
     for text in found:
         print(f"  LEFT {text}")
-    after = kernel_objects()
-    print("kernel objects: " + ", ".join(f"{name} {count} before, {after.get(name)} after"
-                                         for name, count in objects.items()))
     quiet = check_neighbour(server, arguments.samples)
     return good and not found and quiet
 
