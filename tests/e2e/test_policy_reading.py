@@ -144,7 +144,7 @@ def test_what_is_too_deep_to_be_read_does_not_run(reading, language, before, beh
 
 def test_the_time_of_reading_is_the_runs_own(reading):
     long = "x = [\n" + "{'a':[1,2,(3,4)],'b':'text'},\n" * 33_000 + "]"
-    record = reading.execute(long, profile="noted", timeout=0.3)
+    record = reading.execute(long, profile="noted", timeout=0.2, memory_limit="1g")
     assert record["status"] == "timeout"
     assert rules_of(record) == ["code.unreadable"], "it was not read to its end"
 
