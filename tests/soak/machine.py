@@ -58,7 +58,7 @@ def kernel_objects():
 
 
 class MemorySeries:
-    """What the server, the warden, the keeper, the nursery and zygotes hold while a load goes on."""
+    """What the server, the warden, the keeper, the nursery and zygotes hold during a load."""
 
     def __init__(self, server):
         self.server = server
