@@ -52,7 +52,7 @@ Result<void> write_to(const std::string& path, const std::string& text) {
     return write_all(file, text);
 }
 
-// Each hierarchy has one of the three, or is of version 2 and may have none.
+// Each hierarchy has one of these, or is of version 2 and may have none.
 Result<void> set_limit(const std::string& cgroup) {
     for (const auto& [name, limit] :
          {std::pair("/memory.limit_in_bytes", std::to_string(kMemory)),

@@ -1,8 +1,7 @@
 """What the kernel alone takes for the parts of a fresh jar, beside the other loads.
 
 bare_jar.cpp makes what every run gets anew around a process that does nothing, one part more in
-each row; a warm interpreter forks again and again and isolates nothing. Both together are what a
-run takes in any case, whoever makes its jar.
+each row; a warm interpreter forks again and again and isolates nothing.
 """
 
 import contextlib

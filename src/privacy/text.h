@@ -10,19 +10,16 @@ namespace belljar::privacy {
 using Classes = std::uint16_t;
 
 // What a byte may be part of. Bytes beyond ASCII are none of these: they end a word.
-enum CharClass : Classes {
-    kDigit = 1,
-    kLetter = 2,
-    kHex = 4,
-    kUnderscore = 8,
-    kLocal = 16,  // besides letters and digits, in what stands before the @
-    kHyphen = 32,
-    kGap = 64,       // between a word and the number that it announces
-    kOpening = 128,  // no letter or digit, but something may begin with it
-    kDot = 256,
-    kBase64 = 512,  // besides letters, digits and hyphens, in keys
-};
-
+inline constexpr Classes kDigit = 1;
+inline constexpr Classes kLetter = 2;
+inline constexpr Classes kHex = 4;
+inline constexpr Classes kUnderscore = 8;
+inline constexpr Classes kLocal = 16;  // besides letters and digits, in what stands before the @
+inline constexpr Classes kHyphen = 32;
+inline constexpr Classes kGap = 64;       // between a word and the number that it announces
+inline constexpr Classes kOpening = 128;  // no letter or digit, but something may begin with it
+inline constexpr Classes kDot = 256;
+inline constexpr Classes kBase64 = 512;  // besides letters, digits and hyphens, in keys
 inline constexpr Classes kAlphanumeric = kDigit | kLetter;
 inline constexpr Classes kWord = kDigit | kLetter | kUnderscore;
 
