@@ -21,6 +21,7 @@ LAYERS = ("cgroups", "and namespaces", "and mounts", "and a network")
 LIMITS = ("memory.limit_in_bytes", "pids.max", "cpu.shares", "cgroup.max.descendants")
 AT_A_TIME = 2 * len(os.sched_getaffinity(0))  # more are no faster
 PATIENCE_SECONDS = 60
+TRIAL_SECONDS = 0.1
 
 
 class Cgroups:
@@ -39,6 +40,8 @@ class Cgroups:
 
     def close(self):
         for place in self.made:
+            for left in (entry for entry in place.iterdir() if entry.is_dir()):
+                left.rmdir()  # of a maker that failed
             place.rmdir()
 
 
@@ -50,18 +53,27 @@ class BareJars:
         self.rates, self.made, self.busy = [], 0, 0.0
 
     def round(self, seconds):
-        command = [PROGRAM, str(seconds), str(self.layers), *self.cgroups.made]
         busy = busy_seconds()
+        made = self.make(seconds)
+        self.busy += busy_seconds() - busy
+        self.rates.append(made / seconds)
+        self.made += made
+
+    def make(self, seconds):
+        """How many in that time."""
+        command = [PROGRAM, str(seconds), str(self.layers), *self.cgroups.made]
         makers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True) for _ in range(AT_A_TIME)]
-        answers = [maker.communicate(timeout=PATIENCE_SECONDS) for maker in makers]
-        self.busy += busy_seconds() - busy
+        try:
+            answers = [maker.communicate(timeout=PATIENCE_SECONDS) for maker in makers]
+        finally:
+            for maker in makers:
+                maker.kill()
+                maker.wait()
         for maker, (_, complaint) in zip(makers, answers, strict=True):
             if maker.returncode != 0:
                 raise NotHere(complaint.strip())
-        made = sum(int(count) for count, _ in answers)
-        self.rates.append(made / seconds)
-        self.made += made
+        return sum(int(count) for count, _ in answers)
 
     def result(self):
         return {"per_second": rounded(median(self.rates)),
@@ -78,6 +90,11 @@ class Floor:
         self.jars = {label: BareJars(layers, self.cgroups)
                      for layers, label in enumerate(LAYERS, start=1)}
         self.fork = StartedLoad("warm_fork.py", AT_A_TIME, {"token": "0"}, hello("0"))
+        try:
+            self.jars[LAYERS[-1]].make(TRIAL_SECONDS)
+        except NotHere:
+            self.close()
+            raise
 
     def loads(self):
         return [*self.jars.values(), self.fork]

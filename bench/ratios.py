@@ -53,7 +53,7 @@ def of(result):
                                             with_callers(result, 1, "p50_ms")),
         "most runs per second / best of bubblewrap": quotient(best, best_bubblewrap(result)),
         "what the kernel's work alone allows / best of bubblewrap":
-            quotient(result["load"]["floor"]["both together"]["per_second"],
+            quotient(result["load"]["floor"].get("both together", {}).get("per_second"),
                      best_bubblewrap(result)),
         "runs per second of 256 callers / of 8": quotient(
             with_callers(result, 256, "per_second"), with_callers(result, 8, "per_second")),

@@ -194,16 +194,24 @@ class Bench:
         theirs = []
         if "bubblewrap" not in self.missing:
             theirs = [load.bubblewrap_load(parallel) for parallel in BUBBLEWRAP_PARALLEL]
-        least = floor.Floor()
-        self.stack.callback(least.close)
-        load.measure([*ours, *theirs, *least.loads()], self.size.rounds, self.size.seconds,
-                     self.progress)
+        least, reason = self.find_floor()
+        load.measure([*ours, *theirs, *(least.loads() if least else ())], self.size.rounds,
+                     self.size.seconds, self.progress)
         result["load"] = {"belljar": [one.result() for one in ours],
                           "bubblewrap": [one.result() for one in theirs],
-                          "floor": least.result()}
+                          "floor": least.result() if least else {"not_run": reason}}
         self.progress.begin(f"{BURST} callers at once")
         result["burst"] = [load.bursts(dialect, BURST, self.size.bursts, self.progress)
                            for dialect in dialects]
+
+    def find_floor(self):
+        """It, or nothing and why."""
+        try:
+            found = floor.Floor()
+        except NotHere as reason:
+            return None, str(reason)
+        self.stack.callback(found.close)
+        return found, None
 
     def measure_service(self, result):
         self.progress.begin("loops inside")

@@ -79,10 +79,13 @@ def bubblewrap(result):
 
 
 def floor(result):
+    found, columns = result["load"]["floor"], ["the kernel's work alone", "per second",
+                                               "CPU ms each", "made"]
+    if "not_run" in found:
+        return Table("floor", columns, [[f"not run: {found['not_run']}"]])
     rows = [[label, figure(row["per_second"]), figure(row["cpu_ms_per_run"]),
-             figure(row["runs"]) if "runs" in row else ""]
-            for label, row in result["load"]["floor"].items()]
-    return Table("floor", ["the kernel's work alone", "per second", "CPU ms each", "made"], rows)
+             figure(row["runs"]) if "runs" in row else ""] for label, row in found.items()]
+    return Table("floor", columns, rows)
 
 
 def burst(result):
