@@ -186,6 +186,24 @@ test("files are listed, looked at, downloaded, uploaded and deleted", async () =
   await page.finish();
 });
 
+test("a conversation's name that is being typed stays, whatever happens on the page", async () => {
+  const page = await open();
+  const code = "import time\ntime.sleep(1.5)\nopen('kept.txt', 'w').write('x')";
+  await writeProgram(page, code, "python");
+  const field = page.getByLabel("Conversation");
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await field.fill("typed while a program ran");
+  await page.locator(".outcome[data-phase=ended]").waitFor();
+  assert.equal(await field.inputValue(), "typed while a program ran");
+  await page.keyboard.press("Tab");
+  await pressRun(page);
+  await page.locator(".file-name", { hasText: "kept.txt" }).waitFor();
+  const { conversations } = await server.ask("/v1/conversations?limit=100");
+  const named = conversations.filter((one) => one.conversation_id.startsWith("typed"));
+  assert.equal(named.length, 1);
+  await page.finish({ allowed: [/404/] }); // there was no such conversation before the second run
+});
+
 test("files that are dropped on the page are uploaded", async () => {
   const page = await open();
   await page.locator(".files").waitFor();

@@ -201,13 +201,7 @@ export function Play({ snippet }: { snippet: string }) {
             />{" "}
             Keep files in
           </label>
-          <input
-            aria-label="Conversation"
-            value={conversation}
-            disabled={!keeps}
-            maxLength={200}
-            onChange={(event) => setConversation(event.currentTarget.value)}
-          />
+          <ConversationField chosen={conversation} disabled={!keeps} onChoose={setConversation} />
         </div>
       </section>
       <section class="card read" aria-label="Outcome">
@@ -234,6 +228,30 @@ function limitsOf(runner: Runner | undefined, wanted: Wanted): Limits | undefine
     ...(Number(wanted.timeout) > 0 ? { timeout_seconds: Number(wanted.timeout) } : {}),
     ...(memory ? { memory_bytes: Number(memory[1]) * factor } : {}),
   };
+}
+
+// A name counts once it is whole, as its files are asked for then; until then the page may be drawn
+// anew without taking away what was typed.
+function ConversationField({
+  chosen,
+  disabled,
+  onChoose,
+}: {
+  chosen: string;
+  disabled: boolean;
+  onChoose(name: string): void;
+}) {
+  const [typed, setTyped] = useState(chosen);
+  return (
+    <input
+      aria-label="Conversation"
+      value={typed}
+      disabled={disabled}
+      maxLength={200}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+    />
+  );
 }
 
 function ShareButton({ draft, onProblem }: { draft: Draft; onProblem(text: string): void }) {
