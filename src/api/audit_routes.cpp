@@ -75,7 +75,7 @@ Result<audit::ErasureOrder> read_order(const json::object& body, const std::stri
         } else if (name == "execution_id") {
             order.filter.execution_id = text;
         } else if (name == "reason") {
-            order.reason = text.substr(0, 1024);
+            order.reason = text;
         } else if (const auto time = parse_utc(text);
                    (name == "since" || name == "until") && time) {
             (name == "since" ? order.filter.since : order.filter.until) = *time;

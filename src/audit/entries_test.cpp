@@ -119,6 +119,14 @@ TEST(AuditEntries, SecretsAndTokensNeverAppear) {
     EXPECT_NE(all.find("key = '***'; token = '***'"), std::string::npos) << all;
 }
 
+TEST(AuditEntries, EverySecretOfATextIsMasked) {
+    const Redaction redaction({"1234", "12345678"});
+    EXPECT_EQ(redaction.clean("1234123412345678 1234", 100), "********* ***");
+    EXPECT_EQ(redaction.clean("bj_ bj_0123456789abcdef;bj_short;bj_0123456789abcdef", 100),
+              "bj_ ***;bj_short;***");
+    EXPECT_EQ(redaction.clean("", 100), "");
+}
+
 TEST(AuditEntries, TextOfOthersIsCutAndMadeValid) {
     RunAccount told = account();
     told.client = std::string(5000, 'x') + "\xff";

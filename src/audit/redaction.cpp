@@ -17,17 +17,36 @@ bool is_of_token(char letter) {
            (letter >= 'A' && letter <= 'Z') || letter == '_' || letter == '-';
 }
 
-void mask_tokens(std::string& text) {
-    for (std::size_t at = text.find(kTokenMark); at != std::string::npos;
-         at = text.find(kTokenMark, at + kMask.size())) {
-        std::size_t end = at + kTokenMark.size();
+// Each in one pass, however often it finds something: the text is a program's, or a caller's.
+std::string without_secret(std::string_view text, std::string_view secret) {
+    std::string masked;
+    std::size_t begin = 0;
+    for (std::size_t at = text.find(secret); at != std::string_view::npos;
+         at = text.find(secret, begin)) {
+        masked += text.substr(begin, at - begin);
+        masked += kMask;
+        begin = at + secret.size();
+    }
+    masked += text.substr(begin);
+    return masked;
+}
+
+std::string without_tokens(std::string_view text) {
+    std::string masked;
+    std::size_t begin = 0;
+    for (std::size_t at = text.find(kTokenMark); at != std::string_view::npos;
+         at = text.find(kTokenMark, begin)) {
+        const std::size_t letters = at + kTokenMark.size();
+        std::size_t end = letters;
         while (end < text.size() && is_of_token(text[end])) {
             ++end;
         }
-        if (end - at - kTokenMark.size() >= kShortestToken) {
-            text.replace(at, end - at, kMask);
-        }
+        masked += text.substr(begin, at - begin);
+        masked += end - letters >= kShortestToken ? kMask : text.substr(at, end - at);
+        begin = end;
     }
+    masked += text.substr(begin);
+    return masked;
 }
 
 }  // namespace
@@ -42,12 +61,9 @@ Redaction::Redaction(std::vector<std::string> secrets) : secrets_(std::move(secr
 std::string Redaction::clean(std::string_view text, std::size_t limit) const {
     std::string cleaned = make_valid_utf8(text);
     for (const std::string& secret : secrets_) {
-        for (std::size_t at = cleaned.find(secret); at != std::string::npos;
-             at = cleaned.find(secret, at + kMask.size())) {
-            cleaned.replace(at, secret.size(), kMask);
-        }
+        cleaned = without_secret(cleaned, secret);
     }
-    mask_tokens(cleaned);
+    cleaned = without_tokens(cleaned);
     if (cleaned.size() > limit) {
         cleaned.resize(utf8_beginning(cleaned, limit).size());
     }

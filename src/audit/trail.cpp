@@ -201,7 +201,8 @@ void Trail::keep_up() {
     }
     Result<void> done = writer_->sign(options_.settings.sign_every);
     if (done && writer_->is_due_for_rotation()) {
-        done = writer_->rotate();
+        const Result<std::uint64_t> closed = writer_->rotate();
+        done = closed ? Result<void>{} : fail(closed.error());
     }
     if (done) {
         done = writer_->sync();
@@ -272,7 +273,9 @@ void Trail::verify() {
 }
 
 Result<ErasureReport> Trail::erase(const ErasureOrder& order) {
-    return erase_records(directory_, *writer_, order);
+    ErasureOrder clean = order;
+    clean.reason = redaction_.clean(order.reason, std::string::npos);
+    return erase_records(directory_, *writer_, std::move(clean));
 }
 
 }  // namespace belljar::audit

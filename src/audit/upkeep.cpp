@@ -11,6 +11,7 @@
 #include "audit/search.h"
 #include "audit/seq_ranges.h"
 #include "base/utc_time.h"
+#include "base/utf8.h"
 #include "crypto/digest.h"
 
 namespace belljar::audit {
@@ -20,6 +21,7 @@ constexpr Duration kPatienceOfUpkeep = std::chrono::seconds(30);
 constexpr std::size_t kFilesAtOnce = 100;
 constexpr std::size_t kRangesAtOnce = 2000;  // in one record
 constexpr std::size_t kMostRanges = 200'000;
+constexpr std::size_t kLongestText = 1024;  // of an order's own
 
 class UpkeepLock {
    public:
@@ -94,6 +96,29 @@ std::optional<PendingErasure> parse_pending(const Writer& writer, std::string_vi
     };
     return PendingErasure{.ranges = *ranges,
                           .order = {.asked_by = member("asked_by"), .reason = member("reason")}};
+}
+
+// The last record of a file tells how old it is. A time that lies ahead, from before the clock was
+// set back, tells nothing: the file is as old as a later one that is.
+Result<std::vector<std::pair<std::uint64_t, ChainEnd>>> find_old_files(const Fd& directory,
+                                                                       std::uint64_t growing,
+                                                                       Writer::WallTime oldest) {
+    BJ_TRY(const std::vector<std::uint64_t> files, list_trail(directory));
+    std::vector<std::pair<std::uint64_t, ChainEnd>> found;
+    std::size_t old = 0;
+    for (const std::uint64_t number : files) {
+        if (number >= growing || found.size() == kFilesAtOnce) {
+            break;
+        }
+        BJ_TRY(const LastRecord last, last_record(directory, number));
+        if (last.time >= oldest && last.time <= std::chrono::system_clock::now()) {
+            break;
+        }
+        found.emplace_back(number, last.end);
+        old = last.time < oldest ? found.size() : old;
+    }
+    found.resize(old);
+    return found;
 }
 
 Result<void> announce(Writer& writer, const SeqRanges& ranges, const ErasureOrder& order) {
@@ -196,62 +221,8 @@ Result<SeqRanges> find_records(const Fd& directory, const Filter& filter, std::u
     return ranges;
 }
 
-}  // namespace
-
-Result<std::uint64_t> remove_old_files(const Fd& directory, Writer& writer, Duration keep) {
-    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
-    BJ_TRY(const std::vector<std::uint64_t> files, list_trail(directory));
-    const Writer::WallTime oldest =
-        std::chrono::system_clock::now() -
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(keep);
-    const std::uint64_t growing = writer.head().file;
-    json::array removed;
-    std::vector<std::uint64_t> going;
-    for (const std::uint64_t number : files) {
-        if (number >= growing || going.size() == kFilesAtOnce) {
-            break;
-        }
-        BJ_TRY(const LastRecord last, last_record(directory, number));
-        if (last.time >= oldest) {
-            break;
-        }
-        removed.push_back(json::object{
-            {"file", number}, {"last_seq", last.end.seq}, {"last_hash_was", last.end.hash}});
-        going.push_back(number);
-    }
-    if (going.empty()) {
-        return 0;
-    }
-    BJ_TRY_VOID(writer.append({.kind = "retention", .body = {{"removed", std::move(removed)}}}));
-    BJ_TRY_VOID(writer.sign({}));
-    BJ_TRY_VOID(writer.sync());
-    for (const std::uint64_t number : going) {  // the oldest first
-        if (::unlinkat(directory.get(), trail_name(number).c_str(), 0) != 0) {
-            return fail(system_error("remove a file of the audit trail"));
-        }
-    }
-    return going.size();
-}
-
-Result<ErasureReport> erase_records(const Fd& directory, Writer& writer,
-                                    const ErasureOrder& order) {
-    const Filter& filter = order.filter;
-    if (!filter.principal && !filter.conversation_id && !filter.execution_id) {
-        return fail(ErrorCode::InvalidArgument,
-                    "say whose records: a principal, a conversation or a run");
-    }
-    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
-    BJ_TRY_VOID(writer.rotate());
-    BJ_TRY(const SeqRanges ranges, find_records(directory, filter, writer.head().end.seq));
-    if (ranges.empty()) {
-        return ErasureReport{};
-    }
-    BJ_TRY_VOID(write_pending(directory, writer, ranges, order));
-    BJ_TRY_VOID(announce(writer, ranges, order));
-    return carry_out(directory, writer, ranges);
-}
-
-Result<ErasureReport> finish_erasure(const Fd& directory, Writer& writer) {
+// With the lock.
+Result<ErasureReport> complete_pending(const Fd& directory, Writer& writer) {
     const Result<std::string> pending = read_small(directory, kErasureFile);
     if (!pending && pending.error().code == ErrorCode::NotFound) {
         return ErasureReport{};
@@ -261,10 +232,66 @@ Result<ErasureReport> finish_erasure(const Fd& directory, Writer& writer) {
     if (!erasure) {
         return fail(ErrorCode::Unavailable, "the erasure that had begun is damaged");
     }
-    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
     BJ_TRY_VOID(writer.rotate());
     BJ_TRY_VOID(announce(writer, erasure->ranges, erasure->order));
     return carry_out(directory, writer, erasure->ranges);
+}
+
+// A record holds only valid text.
+std::string fit(std::string_view text) {
+    return std::string(utf8_beginning(make_valid_utf8(text), kLongestText));
+}
+
+}  // namespace
+
+Result<std::uint64_t> remove_old_files(const Fd& directory, Writer& writer, Duration keep) {
+    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
+    const Writer::WallTime oldest =
+        std::chrono::system_clock::now() -
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(keep);
+    BJ_TRY(const auto going, find_old_files(directory, writer.head().file, oldest));
+    if (going.empty()) {
+        return 0;
+    }
+    json::array removed;
+    for (const auto& [number, end] : going) {
+        removed.push_back(
+            json::object{{"file", number}, {"last_seq", end.seq}, {"last_hash_was", end.hash}});
+    }
+    BJ_TRY_VOID(writer.append({.kind = "retention", .body = {{"removed", std::move(removed)}}}));
+    BJ_TRY_VOID(writer.sign({}));
+    BJ_TRY_VOID(writer.sync());
+    for (const auto& [number, end] : going) {  // the oldest first
+        if (::unlinkat(directory.get(), trail_name(number).c_str(), 0) != 0) {
+            return fail(system_error("remove a file of the audit trail"));
+        }
+    }
+    return going.size();
+}
+
+Result<ErasureReport> erase_records(const Fd& directory, Writer& writer, ErasureOrder order) {
+    const Filter& filter = order.filter;
+    if (!filter.principal && !filter.conversation_id && !filter.execution_id) {
+        return fail(ErrorCode::InvalidArgument,
+                    "say whose records: a principal, a conversation or a run");
+    }
+    order.asked_by = fit(order.asked_by);
+    order.reason = fit(order.reason);
+    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
+    BJ_TRY_VOID(complete_pending(directory, writer));  // its place is taken by this one
+    BJ_TRY(const std::uint64_t last, writer.rotate());
+    BJ_TRY(const SeqRanges ranges, find_records(directory, filter, last));
+    if (ranges.empty()) {
+        return ErasureReport{};
+    }
+    BJ_TRY_VOID(write_pending(directory, writer, ranges, order));
+    BJ_TRY_VOID(announce(writer, ranges, order));
+    return carry_out(directory, writer, ranges);
+}
+
+Result<ErasureReport> finish_erasure(const Fd& directory, Writer& writer) {
+    BJ_TRY(const UpkeepLock lock, UpkeepLock::take(directory));
+    return complete_pending(directory, writer);
 }
 
 }  // namespace belljar::audit

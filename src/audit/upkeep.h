@@ -28,10 +28,10 @@ struct ErasureReport {
     std::uint64_t files = 0;  // that were rewritten
 };
 // Takes the personal part out of every record that is meant. A signed record says which, before the
-// first one is touched; one that was interrupted is completed by finish_erasure(). Closes the file
-// that grows. Refuses a filter that means everybody.
+// first one is touched; one that was interrupted is completed by finish_erasure(), or before the
+// next one. Closes the file that grows. Refuses a filter that means everybody.
 [[nodiscard]] Result<ErasureReport> erase_records(const Fd& directory, Writer& writer,
-                                                  const ErasureOrder& order);
+                                                  ErasureOrder order);
 // Completes what a crash has interrupted, if there is such a thing.
 [[nodiscard]] Result<ErasureReport> finish_erasure(const Fd& directory, Writer& writer);
 

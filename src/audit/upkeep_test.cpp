@@ -1,7 +1,12 @@
 #include "audit/upkeep.h"
 
+#include <fmt/format.h>
+
+#include <array>
+
 #include "audit/search.h"
 #include "audit/trail_test_place.h"
+#include "crypto/digest.h"
 
 namespace belljar::audit {
 namespace {
@@ -90,6 +95,33 @@ TEST_F(UpkeepTest, AnInterruptedErasureIsCompleted) {
     EXPECT_EQ(read(trail_name(1)), before);
 }
 
+TEST_F(UpkeepTest, AnErasureThatWasInterruptedIsCompletedBeforeTheNext) {
+    const auto writer = open_writer();
+    const std::uint64_t seq = writer->append(entry("ada")).value().seq;
+    writer->append(entry("ben")).value();
+    ASSERT_TRUE(writer->rotate());
+    const std::string order =
+        fmt::format(R"({{"records":[[{0},{0}]],"asked_by":"root","reason":""}})", seq);
+    const std::string mac = to_hex(crypto::hmac_sha256(
+        writer->keys().mac_key, fmt::format("belljar audit erasure\n{}", order)));
+    write(kErasureFile, fmt::format("{}\n{}\n", mac, order));
+    ASSERT_TRUE(erase_records(directory, *writer, {.filter = {.principal = "ben"}}));
+    EXPECT_EQ(count({.principal = "ada"}), 0U);
+    EXPECT_EQ(count({.principal = "ben"}), 0U);
+    EXPECT_EQ(fault(), "");
+}
+
+TEST_F(UpkeepTest, AReasonIsCutAndMadeValid) {
+    const auto writer = open_writer();
+    for (const std::string& reason : {std::string(1023, 'a') + "\u00e9", std::string("\xff\xfe")}) {
+        writer->append(entry("ada")).value();
+        ASSERT_TRUE(
+            erase_records(directory, *writer,
+                          {.filter = {.principal = "ada"}, .asked_by = reason, .reason = reason}));
+        EXPECT_EQ(fault(), "");
+    }
+}
+
 TEST_F(UpkeepTest, ErasingEverybodyIsRefused) {
     const auto writer = open_writer();
     EXPECT_EQ(erase_records(directory, *writer, {}).error().code, ErrorCode::InvalidArgument);
@@ -118,6 +150,29 @@ TEST_F(UpkeepTest, OldFilesGoAndTheRestStillVerifies) {
     const std::vector<std::uint64_t> left = list_trail(directory).value();
     std::filesystem::remove(place / trail_name(left.front()));
     EXPECT_NE(fault(), "");
+}
+
+TEST_F(UpkeepTest, AFileFromAheadOfTheClockKeepsNoOtherForEver) {
+    {
+        const auto writer = open_writer();
+        Head head = writer->head();
+        const EncodedLine line =
+            encode_line(entry("ada"), head.end,
+                        std::chrono::system_clock::now() + std::chrono::hours(24 * 3650),
+                        writer->keys().mac_key);
+        write(trail_name(1), read(trail_name(1)) + line.text);
+        head.size += line.text.size();
+        head.end = line.end;
+        head.signed_seq = line.end.seq;  // so that nothing of today closes the file
+        write(kHeadFile, encode_head(head, writer->keys().mac_key));
+    }
+    const auto writer = open_writer();
+    ASSERT_TRUE(writer->rotate());
+    EXPECT_EQ(remove_old_files(directory, *writer, -std::chrono::hours(1)).value(), 0U);
+    writer->append(entry("ben")).value();
+    ASSERT_TRUE(writer->rotate());
+    EXPECT_EQ(remove_old_files(directory, *writer, -std::chrono::hours(1)).value(), 2U);
+    EXPECT_EQ(fault(), "");
 }
 
 }  // namespace

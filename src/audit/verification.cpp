@@ -93,6 +93,11 @@ class Verifier {
 
     bool read_private_key() {
         const Result<std::string> pem = read_small(directory_, kKeyFile);
+        if (!pem && pem.error().code == ErrorCode::NotFound && wish_.public_key.empty()) {
+            return found({.file = kKeyFile,
+                          .why = "the private key is missing; a copy of a trail without it is "
+                                 "verified with its public key, kept elsewhere (--public-key)"});
+        }
         if (!pem) {
             report_.notes.emplace_back(
                 "the private key cannot be read, so that what comes after the last signature, and "
@@ -151,7 +156,8 @@ class Verifier {
         return {};
     }
 
-    // A file that a rotation had begun when its process was killed: its first record at most.
+    // A file that a rotation had begun when its process was killed: its first record at most, which
+    // may be older than what others have added to the file before since.
     bool is_unfinished(std::uint64_t number) {
         const Result<Fd> file = open_trail(directory_, number);
         if (!file) {
@@ -163,7 +169,9 @@ class Verifier {
             return first.has_value();
         }
         const Result<LineParts> parts = split_line(first->text);
-        const bool begins = parts && parts->kind == "file" && parts->prev == end_.hash;
+        const bool begins =
+            parts && parts->kind == "file" && parts->seq <= head_.end.seq + 1 &&
+            check_line(*parts, {.seq = parts->seq - 1, .hash = std::string(parts->prev)}, mac_key_);
         const Result<LineReader::Line> second = reader.next();
         return begins && second && second->state == LineReader::State::End &&
                head_.file + 1 == number && end_.seq == head_.end.seq;

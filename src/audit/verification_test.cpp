@@ -178,6 +178,17 @@ TEST_F(VerificationTest, FindsAChainThatWasMadeAnewWithoutTheKey) {
     std::filesystem::remove_all(other);
 }
 
+TEST_F(VerificationTest, ATrailWithoutItsKeyIsHeldAgainstOneKeptElsewhere) {
+    make_trail();
+    const std::string kept = read(kPublicKeyFile);
+    std::filesystem::remove(place / kKeyFile);
+    EXPECT_NE(fault().find("the private key is missing"), std::string::npos) << fault();
+    const Result<VerificationReport> report = verify_trail(directory, {.public_key = kept});
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->fault);
+    EXPECT_NE(report->notes.front().find("not proved"), std::string::npos);
+}
+
 TEST_F(VerificationTest, AnEmptyDirectoryIsNoTrail) {
     EXPECT_EQ(verify_trail(directory).error().code, ErrorCode::NotFound);
 }

@@ -26,6 +26,12 @@ std::int64_t seconds_of(Writer::WallTime time) {
 
 std::int64_t now_seconds() { return seconds_of(std::chrono::system_clock::now()); }
 
+// A time that lies ahead was written before the clock was set back: nobody waits for it.
+bool has_passed(Duration age, std::int64_t since) {
+    const auto passed = std::chrono::seconds(now_seconds() - since);
+    return passed < std::chrono::seconds(0) || passed >= age;
+}
+
 Result<std::uint64_t> size_of(const Fd& file) {
     struct stat status{};
     if (::fstat(file.get(), &status) != 0) {
@@ -309,7 +315,9 @@ Result<void> Writer::put_rotation() {
         BJ_TRY_VOID(put_signature());
     }
     const Head before = head_;
-    if (::ftruncate(file_.get(), static_cast<off_t>(head_.size)) != 0) {
+    // Nobody brings it to the disk later, and what follows must not get there without it.
+    if (::ftruncate(file_.get(), static_cast<off_t>(head_.size)) != 0 ||
+        ::fdatasync(file_.get()) != 0) {
         return fail(system_error("close a file of the audit trail"));
     }
     const std::uint64_t number = head_.file + 1;
@@ -317,7 +325,8 @@ Result<void> Writer::put_rotation() {
     head_.file = number;
     head_.size = 0;
     Result<void> begun;
-    if (::ftruncate(file_.get(), 0) != 0) {  // one that was begun and never completed
+    if (::ftruncate(file_.get(), 0) != 0 ||  // one that was begun and never completed
+        ::fsync(directory_.get()) != 0) {
         begun = fail(system_error("begin a file of the audit trail"));
     } else {
         begun = put({.kind = "file",
@@ -367,23 +376,23 @@ Result<void> Writer::sign(Duration age) {
     const Hold hold(*this);
     BJ_TRY_VOID(hold.held());
     BJ_TRY_VOID(catch_up());
-    const auto passed = std::chrono::seconds(now_seconds() - head_.signed_at);
-    if (head_.signed_seq == head_.end.seq || passed < age) {
+    if (head_.signed_seq == head_.end.seq || !has_passed(age, head_.signed_at)) {
         return {};
     }
     return put_signature();
 }
 
-Result<void> Writer::rotate() {
+Result<std::uint64_t> Writer::rotate() {
     const Hold hold(*this);
     BJ_TRY_VOID(hold.held());
     BJ_TRY_VOID(catch_up());
-    return put_rotation();
+    BJ_TRY_VOID(put_rotation());
+    return head_.end.seq - 1;  // the first of the next file stands behind it
 }
 
 bool Writer::is_due_for_rotation() {
     const std::lock_guard lock(mutex_);
-    return std::chrono::seconds(now_seconds() - head_.begun_at) >= bounds_.rotate_age;
+    return has_passed(bounds_.rotate_age, head_.begun_at);
 }
 
 Result<void> Writer::sync() {

@@ -45,8 +45,8 @@ class Writer {
 
     // Signs the end, if there is anything since the last signature that is `age` old.
     Result<void> sign(Duration age);
-    // Closes the last file and begins another. Nothing if it holds no more than its first record.
-    Result<void> rotate();
+    // Closes the last file and begins another. The number of the closed one's last record.
+    Result<std::uint64_t> rotate();
     // What was written reaches the disk.
     Result<void> sync();
     // Whether the last file has become too old.

@@ -54,6 +54,25 @@ TEST_F(WriterTest, SignsOnlyWhatIsNew) {
     EXPECT_EQ(verify().signatures, 2U);
 }
 
+TEST_F(WriterTest, AClockThatWasSetBackDelaysNothing) {
+    {
+        const auto writer = open_writer();
+        ASSERT_TRUE(writer->append(entry("ada")));
+        ASSERT_TRUE(writer->sign({}));
+        Head ahead = writer->head();
+        ahead.signed_at += 100'000'000;
+        ahead.begun_at += 100'000'000;
+        write(kHeadFile, encode_head(ahead, writer->keys().mac_key));
+    }
+    const auto writer = open_writer();
+    const std::uint64_t seq = writer->append(entry("ada")).value().seq;
+    EXPECT_TRUE(writer->is_due_for_rotation());
+    ASSERT_TRUE(writer->sign(std::chrono::hours(1)));
+    EXPECT_EQ(writer->head().signed_seq, seq + 1);
+    EXPECT_EQ(writer->rotate().value(), seq + 1);
+    EXPECT_FALSE(writer->is_due_for_rotation());
+}
+
 TEST_F(WriterTest, BeginsAnotherFileWhereOneIsFull) {
     const auto writer = open_writer({.rotate_size = kibibytes(4)});
     for (int count = 0; count < 100; ++count) {
@@ -127,14 +146,18 @@ TEST_F(WriterTest, ARotationThatWasInterruptedIsDoneAgain) {
     ASSERT_TRUE(writer->sign({}));
     const std::string head = read(kHeadFile);
     ASSERT_TRUE(writer->rotate());
-    for (const std::string& begun :
-         {read(trail_name(2)), std::string("{\"seq\":4,"), std::string()}) {
+    const std::string whole = read(trail_name(2));
+    for (const std::string& begun : {std::string("{\"seq\":4,"), std::string(), whole}) {
         write(trail_name(2), begun);
         write(kHeadFile, head);
         EXPECT_EQ(fault(), "");
     }
     const auto next = open_writer();
     next->append(entry("ben")).value();
+    EXPECT_EQ(fault(), "");  // the file before has grown since
+    write(trail_name(2), whole + lines(1).back() + "\n");
+    EXPECT_NE(fault(), "");  // that was no rotation of ours
+    write(trail_name(2), whole);
     ASSERT_TRUE(next->rotate());
     next->append(entry("cem")).value();
     EXPECT_EQ(fault(), "");
