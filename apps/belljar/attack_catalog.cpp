@@ -41,6 +41,7 @@ const auto kReachingOut = std::to_array<Row>({
     {"page_cache", {.staging = Staging::InTurn, .judge = judge_same_files}},
     {"init_memory"},
     {"init_limits"},
+    {"foreign_parent"},
     {"exe_overwrite"},
     {"leaked_descriptors"},
     {"working_directory"},

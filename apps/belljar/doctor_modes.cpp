@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "jar/landlock.h"
+
 namespace belljar::apps {
 namespace {
 
@@ -49,9 +51,17 @@ std::string fix_of_container(const HostFacts& facts) {
 
 LaunchMode judge_nested(const HostFacts& facts) {
     LaunchMode mode{.name = "nested"};
-    if (facts.landlock.abi == 0) {
+    const auto abi = static_cast<std::uint32_t>(facts.landlock.abi);
+    const bool is_root = facts.privileges.effective_user == 0;
+    if (abi == 0) {
         mode.obstacle = "no Landlock";
         mode.fix = "see \"landlock\"";
+    } else if (!jar::is_fence(abi, jar::Mode::Nested, is_root)) {
+        mode.obstacle =
+            is_root ? fmt::format("Landlock {} does not keep files from being cut off", abi)
+                    : fmt::format("Landlock {} keeps no signals from the server's processes", abi);
+        mode.fix =
+            is_root ? "use Linux 6.2 or later" : "start it as root, or use Linux 6.12 or later";
     } else if (!facts.seccomp.filter.worked()) {
         mode.obstacle = "no seccomp filters";
         mode.fix = "see \"seccomp\"";

@@ -37,6 +37,16 @@ Result<PidFd> PidFd::open(pid_t child) {
     return PidFd(child, Fd(static_cast<int>(number)));
 }
 
+Result<PidFd> PidFd::open_child(pid_t named) {
+    BJ_TRY(PidFd opened, open(named));
+    siginfo_t info{};
+    if (::waitid(P_PIDFD, static_cast<id_t>(opened.fd_.get()), &info,
+                 WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
+        return fail(system_error("waitid"));
+    }
+    return opened;
+}
+
 Result<void> PidFd::signal(int number) const {
     if (::syscall(SYS_pidfd_send_signal, fd_.get(), number, nullptr, 0) != 0) {
         return fail(system_error("pidfd_send_signal"));

@@ -42,6 +42,8 @@ class PidFd {
 
     // For a child of this process that is not yet reaped, so the pid is still its own.
     static Result<PidFd> open(pid_t child);
+    // The same for one that somebody else names: ECHILD if it is no child of this process.
+    static Result<PidFd> open_child(pid_t named);
 
     // Only for messages and /proc paths of a child that is not reaped yet.
     [[nodiscard]] pid_t pid() const { return pid_; }

@@ -182,6 +182,20 @@ TEST(PidFd, WaitsForItsChild) {
     EXPECT_EQ(process.wait().error().sys_errno, ECHILD);
 }
 
+TEST(PidFd, TakesNobodyElsesWordForAChild) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::_exit(3);
+    }
+    const Result<PidFd> own = PidFd::open_child(child);
+    ASSERT_TRUE(own);
+    EXPECT_TRUE(own->wait());
+    for (const pid_t other : {child, ::getpid(), ::getppid(), pid_t{-1}}) {
+        EXPECT_FALSE(PidFd::open_child(other)) << other;
+    }
+}
+
 TEST(PidFd, SignalsItsChildAndOnlyThat) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);

@@ -224,7 +224,11 @@ Result<void> apply_limits(const Cgroup& cgroup, const execution::Limits& limits,
 }
 
 Result<void> forbid_huge_pages(const Cgroup& tree) {
-    for (const char* file : {"hugetlb.2MB.max", "hugetlb.1GB.max"}) {
+    // What is only reserved counts apart from what is used, and is taken from the host all the
+    // same.
+    for (const char* file :
+         {"hugetlb.2MB.max", "hugetlb.1GB.max", "hugetlb.2MB.rsvd.max", "hugetlb.1GB.rsvd.max",
+          "hugetlb.2MB.rsvd.limit_in_bytes", "hugetlb.1GB.rsvd.limit_in_bytes"}) {
         const std::string path = fmt::format("{}/{}", tree.path, file);
         BJ_TRY_VOID(has_control(path) ? write_control(path, "0") : Result<void>{});
     }

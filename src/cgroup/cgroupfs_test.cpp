@@ -212,6 +212,11 @@ TEST_F(CgroupFiles, HugePagesAreForbiddenInTheWholeTree) {
     put("hugetlb.2MB.max");
     EXPECT_TRUE(forbid_huge_pages(tree));
     EXPECT_EQ(words("hugetlb.2MB.max"), Words{"0"});
+    for (const char* reserved : {"hugetlb.2MB.rsvd.max", "hugetlb.1GB.rsvd.limit_in_bytes"}) {
+        put(reserved);
+        EXPECT_TRUE(forbid_huge_pages(tree));
+        EXPECT_EQ(words(reserved), Words{"0"});
+    }
     fs::create_directory(directory + "/hugetlb.1GB.max");
     EXPECT_FALSE(forbid_huge_pages(tree));
     EXPECT_FALSE(JarCgroups({directory}).make(1, limits)) << "no jar without that limit";

@@ -75,6 +75,15 @@ bool JarCgroup::out_of_memory() const {
            });
 }
 
+Result<void> JarCgroup::add_members_file(std::vector<Fd>& files) const {
+    const auto unified = std::ranges::find_if(cgroups_, is_unified);
+    if (unified != cgroups_.end()) {
+        BJ_TRY(Fd members, open_control(unified->path + "/cgroup.procs", O_WRONLY));
+        files.push_back(std::move(members));
+    }
+    return {};
+}
+
 Result<void> JarCgroup::change(Bytes memory, double cpu) {
     const bool other_memory = memory != std::exchange(limits_.memory, memory);
     const bool other_cpu = cpu != std::exchange(limits_.cpu, cpu);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -91,6 +92,23 @@ Result<isolation::ReadyMessage> shake_hands(const Fd& socket,
     return *ready;
 }
 
+// The warden waits for a server that does not listen, but not for ever: nobody looks at the clocks
+// of jars meanwhile. Then it takes it for gone.
+Result<void> make_room(const jar::SocketPair& sockets) {
+    constexpr timeval kSendPatience{.tv_sec = 10, .tv_usec = 0};
+    for (const Fd* end : {&sockets.first, &sockets.second}) {
+        if (::setsockopt(end->get(), SOL_SOCKET, SO_SNDBUF, &kSocketBuffer,
+                         sizeof(kSocketBuffer)) != 0) {
+            return fail(system_error("SO_SNDBUF"));
+        }
+    }
+    if (::setsockopt(sockets.second.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
+                     sizeof(kSendPatience)) != 0) {
+        return fail(system_error("SO_SNDTIMEO"));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::string> find_warden() {
@@ -111,10 +129,7 @@ Result<std::string> find_warden() {
 Result<WardenProcess> start_warden(const WardenOptions& options) {
     BJ_TRY(const isolation::ConfigureMessage configuration, configuration_from(options));
     BJ_TRY(jar::SocketPair sockets, jar::make_seqpacket_pair());
-    if (::setsockopt(sockets.first.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBuffer,
-                     sizeof(kSocketBuffer)) != 0) {
-        return fail(system_error("SO_SNDBUF"));
-    }
+    BJ_TRY_VOID(make_room(sockets));
     const pid_t child = ::fork();
     if (child < 0) {
         return fail(system_error("fork"));

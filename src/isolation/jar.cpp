@@ -21,19 +21,8 @@ constexpr auto kSetUpTime = std::chrono::seconds(10);
 constexpr auto kLongestTime = std::chrono::hours(24 * 365);
 
 constexpr auto kTimeToEnd = std::chrono::seconds(6);
+constexpr auto kTimeToDie = std::chrono::seconds(1);
 constexpr auto kTimeToSendFiles = std::chrono::seconds(30);
-
-std::uint64_t cpu_nanoseconds(const rusage& usage) {
-    const auto nanoseconds = [](const timeval& time) {
-        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-               static_cast<std::uint64_t>(time.tv_usec) * 1000U;
-    };
-    return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
-}
-
-std::uint64_t largest_bytes(const rusage& one, const rusage& other) {
-    return static_cast<std::uint64_t>(std::max(one.ru_maxrss, other.ru_maxrss)) * 1024U;
-}
 
 }  // namespace
 
@@ -95,7 +84,7 @@ std::optional<jar::GuestOrder> Jar::take_order() { return std::exchange(order_, 
 
 Result<void> Jar::on_guest_born(pid_t guest) {
     answered_ = true;
-    BJ_TRY(guest_, PidFd::open(guest));
+    BJ_TRY(guest_, PidFd::open_child(guest));
     look_at_guest();
     return {};
 }
@@ -141,8 +130,8 @@ void Jar::on_no_guest(int sys_errno) {
 // Init waits for nothing any more, and what the guest started ends with it. Who started nothing
 // need not wait for that.
 Result<bool> Jar::on_guest_exit() {
-    BJ_TRY(const int status, guest_.wait(&guest_usage_));
-    guest_ = PidFd();
+    const Result<int> waited = std::exchange(guest_, {}).wait(&guest_usage_);
+    BJ_TRY(const int status, waited);
     if (told_to_end_ || !guest_started_) {  // no end of a program
         on_no_guest(ECHILD);
         return false;
@@ -203,7 +192,7 @@ Result<std::optional<WardenMessage>> Jar::on_report() {
             if (keeps_files_ && !told_to_end_) {
                 deadline_ = Clock::now() + kTimeToSendFiles;
             }
-            BJ_TRY_VOID(let_init_go_on());
+            BJ_TRY_VOID(jar::send_order(reports_, jar::InitOrder::GoOn));
             break;
         case jar::JarEvent::Denied:
             news = DeniedMessage{.jar = id_, .record = report.denial};
@@ -268,15 +257,6 @@ void Jar::take_places(Packet packet) {
     }
 }
 
-Result<void> Jar::let_init_go_on() {
-    const std::byte proceed{1};
-    Result<void> sent = jar::send_packet(reports_, std::span(&proceed, 1), {});
-    if (!sent && sent.error().sys_errno != EPIPE) {
-        return sent;
-    }
-    return {};  // EPIPE: killed in the meantime, on_exit() follows
-}
-
 // The run is over. Nothing of the jar's files is held any longer: who holds a file system last has
 // to remove it, with all that is still to be written, and that is init's to do. Other jars wait for
 // this process.
@@ -293,8 +273,8 @@ void Jar::finish() {
 }
 
 void Jar::kill(KillReason reason) {
-    const bool sends = told_to_end_ && keeps_files_ && Clock::now() < deadline_;
-    if (sends && deadline_ != TimePoint::max() && reason != KillReason::ServerGone) {
+    const bool sends = told_to_end_ && !dying_ && keeps_files_ && Clock::now() < deadline_;
+    if (sends && reason != KillReason::ServerGone) {
         return;  // nothing of the guest runs any more
     }
     if (outcome_.kill_reason == KillReason::None && outcome_.exited == 0) {
@@ -305,17 +285,24 @@ void Jar::kill(KillReason reason) {
     const bool sends_files = keeps_files_ && reason != KillReason::ServerGone;
     const bool ask = (mode_ == jar::Mode::Nested || sends_files) && guest_started_ && !told_to_end_;
     const Duration time = sends_files ? Duration(kTimeToSendFiles) : Duration(kTimeToEnd);
-    deadline_ = ask ? Clock::now() + time : TimePoint::max();
+    deadline_ = Clock::now() + (ask ? time : Duration(kTimeToDie));
+    dying_ = !ask;
     told_to_end_ = true;
     finish();
     if (settled_early_ && !ask) {  // else a busy guest would be ahead of what ends it
         let_others_go_first(process_.pid());
     }
-    // ESRCH: it has ended by itself in the meantime.
-    [[maybe_unused]] const Result<void> sent = process_.signal(ask ? SIGTERM : SIGKILL);
+    // Else it has ended by itself in the meantime, or does not hear: the deadline ends it.
+    [[maybe_unused]] const Result<void> told = ask && mode_ != jar::Mode::Nested
+                                                   ? jar::send_order(reports_, jar::InitOrder::End)
+                                                   : process_.signal(ask ? SIGTERM : SIGKILL);
 }
 
 void Jar::on_deadline() {
+    if (dying_) {
+        deadline_ = Clock::now() + kTimeToDie;
+        return;
+    }
     if (!guest_started_) {
         fail_with(Step::SetUpDeadline, ETIMEDOUT);
     }
@@ -349,10 +336,11 @@ void Jar::settle(const rusage& waited) {
     measure(outcome_);
     // Without a cgroup: what init and those it reaped have used, and the largest of them.
     if (outcome_.cpu_nanoseconds == 0) {
-        outcome_.cpu_nanoseconds = cpu_nanoseconds(waited) + cpu_nanoseconds(guest_usage_);
+        outcome_.cpu_nanoseconds =
+            jar::cpu_nanoseconds(waited) + jar::cpu_nanoseconds(guest_usage_);
     }
     if (outcome_.memory_peak_bytes == 0) {
-        outcome_.memory_peak_bytes = largest_bytes(waited, guest_usage_);
+        outcome_.memory_peak_bytes = jar::largest_bytes(waited, guest_usage_);
     }
 }
 

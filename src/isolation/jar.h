@@ -79,8 +79,10 @@ class Jar {
     // For start(): the guest is there, or has been.
     [[nodiscard]] bool is_ready() const { return waits_ && guest_started_ && !told_to_end_; }
     [[nodiscard]] bool in_session() const { return in_session_; }
-    // The clock ran out, in set-up or in the run.
+    // The clock ran out, in set-up or in the run; or it should have ended by now.
     void on_deadline();
+    // Nothing that it does can keep it from ending.
+    [[nodiscard]] bool is_dying() const { return dying_; }
     // Init has ended: what it said before is all that is left to be read.
     void hear_the_rest();
     // Reaps init, after which no process of the jar is left, and reads the counters.
@@ -96,7 +98,6 @@ class Jar {
    private:
     Jar() = default;
     void take_places(Packet packet);
-    Result<void> let_init_go_on();
     void finish();
     void settle(const rusage& waited);
     void measure(EndedMessage& outcome) const;
@@ -126,6 +127,7 @@ class Jar {
     bool keeps_files_ = false;
     bool guest_started_ = false;
     bool told_to_end_ = false;
+    bool dying_ = false;
     bool end_is_shown_ = false;  // by the kernel, before the guest can be waited for
     bool settled_early_ = false;
     bool answered_ = false;

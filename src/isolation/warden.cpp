@@ -1,7 +1,6 @@
 #include "isolation/warden.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 
 #include "base/id.h"
 #include "jar/device_tree.h"
+#include "jar/landlock.h"
 #include "jar/process_tree.h"
 
 namespace belljar::isolation {
@@ -56,11 +56,6 @@ Result<Fd> open_signals() {
         return fail(system_error("signalfd"));
     }
     return signals;
-}
-
-bool has_news(const Fd& socket) {
-    pollfd entry{.fd = socket.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
 }
 
 // Two wardens of one host should not start at the same id.
@@ -144,7 +139,8 @@ Result<void> Warden::start_nursery() {
 
 std::uint32_t Warden::layers() const {
     std::uint32_t found = cgroups_.layers() | bit(Layer::NoCapabilities) | bit(Layer::Seccomp);
-    found |= host_.landlock_abi > 0 ? bit(Layer::Landlock) : 0U;
+    const bool fenced = jar::is_fence(host_.landlock_abi, host_.mode, host_.user_count > 0);
+    found |= fenced ? bit(Layer::Landlock) : 0U;
     found |= host_.user_count > 0 ? bit(Layer::UniqueUser) : 0U;
     if (host_.mode != jar::Mode::Nested || host_.user_count > 0) {
         // By RLIMIT_NPROC, if not by a cgroup: it counts by user id and user namespace.
@@ -214,7 +210,7 @@ Result<void> Warden::run() {
 // anything that the guest has done.
 Result<void> Warden::hear_of_start(JarId id) {
     for (auto jar = jars_.find(id);
-         jar != jars_.end() && jar->second.is_ready() && !server_gone_ && has_news(server_);
+         jar != jars_.end() && jar->second.is_ready() && !server_gone_ && jar::has_packet(server_);
          jar = jars_.find(id)) {
         BJ_TRY_VOID(on_server_readable());
     }
@@ -247,7 +243,7 @@ int Warden::wait_milliseconds() const {
 }
 
 Result<void> Warden::on_server_readable() {
-    if (server_gone_ || !has_news(server_)) {
+    if (server_gone_ || !jar::has_packet(server_)) {
         return {};  // too late, or heard already, for a jar's sake
     }
     Result<Packet> packet = jar::receive_packet(server_);
@@ -311,7 +307,8 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
 
 Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fds, Step& step) {
     BJ_TRY_VOID(jar::command_of(message.command));
-    const bool known = jars_.contains(message.jar) || (message.jar >> (64 - kSourceBits)) != 0;
+    const bool known =
+        jars_.contains(message.jar) || message.jar == 0 || (message.jar >> (64 - kSourceBits)) != 0;
     const std::size_t without_tools = fds.size() - std::min<std::size_t>(message.has_tools, 1);
     const bool has_courier = without_tools == kGuestFdCount + 1;
     if ((without_tools != kGuestFdCount && !has_courier) || known ||
@@ -344,6 +341,7 @@ Result<void> Warden::try_launch(const LaunchMessage& message, std::vector<Fd> fd
     spec.cgroup_files = resources.cgroup.take_tasks_files();
     Parents parents{.nursery = nursery_, .init = init_};
     if (host_.mode == jar::Mode::Nested) {
+        BJ_TRY_VOID(resources.cgroup.add_members_file(spec.cgroup_files));
         step = Step::MakeWorkspace;
         spec.message.workspace = jar::WorkspaceKind::Directory;
         BJ_TRY(spec.workspace, scratch_.make(message.jar, resources.host_user));
@@ -444,7 +442,7 @@ void Warden::on_zygote_answer(std::uint32_t id) {
         return;
     }
     const auto found = jars_.find(answer->jar);
-    if (found == jars_.end()) {
+    if (found == jars_.end() || found->second.zygote() != id || !found->second.expects_guest()) {
         return;
     }
     Result<void> born = answer->child > 0 ? found->second.on_guest_born(answer->child)
@@ -489,12 +487,11 @@ void Warden::let_retired_go() {
     }
 }
 
-// The same if a zygote died before it could tell.
-void Warden::end_unknown_guests() {
+std::vector<pid_t> Warden::known_children() {
     std::vector<pid_t> known{nursery_.pid()};
     for (const auto& [id, zygote] : zygotes_) {
         known.push_back(zygote.pid());
-        while (zygote.control().valid() && has_news(zygote.control())) {
+        while (zygote.control().valid() && jar::has_packet(zygote.control())) {
             on_zygote_answer(id);  // whom another has just borne is known as well
         }
     }
@@ -502,7 +499,12 @@ void Warden::end_unknown_guests() {
         known.push_back(jar.pid());
         known.push_back(jar.guest().pid());
     }
-    if (const Result<void> ended = jar::end_descendants(known); !ended) {
+    return known;
+}
+
+// The same if a zygote died before it could tell.
+void Warden::end_unknown_guests() {
+    if (const Result<void> ended = jar::end_descendants(known_children()); !ended) {
         log_.error("guests of a zygote are left", {{"reason", ended.error().describe()}});
     }
 }
@@ -520,7 +522,7 @@ void Warden::on_guest_exit(JarId id) {
         return;
     }
     // What init has told of refused calls belongs before the end.
-    while (found->second.report_fd().valid() && has_news(found->second.report_fd()) &&
+    while (found->second.report_fd().valid() && jar::has_packet(found->second.report_fd()) &&
            pass_on_report(found->second)) {
     }
     const Result<bool> settled = found->second.on_guest_exit();
@@ -610,10 +612,16 @@ void Warden::remove_files_of(JarId id) {
 
 void Warden::enforce_deadlines() {
     const TimePoint now = Clock::now();
+    bool held = false;
     for (auto& [id, jar] : jars_) {
         if (jar.deadline() <= now) {
+            held = held || jar.is_dying();
             jar.on_deadline();
         }
+    }
+    // No init can end while somebody of its namespace waits for us, whoever bore them.
+    if (held && !jar::reap_unknown(known_children())) {
+        log_.error("a jar does not end");
     }
 }
 

@@ -61,6 +61,7 @@ class Warden {
     void on_zygote_answer(std::uint32_t id);
     void on_zygote_exit(std::uint32_t id);
     void let_retired_go();
+    std::vector<pid_t> known_children();
     void end_unknown_guests();
     void order_guest(Jar& jar, const jar::GuestOrder& order);
     Result<void> hear_of_start(JarId id);

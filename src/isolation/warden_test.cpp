@@ -1,6 +1,7 @@
 #include "isolation/warden.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/fsuid.h>
@@ -158,6 +159,8 @@ class WardenTest : public testing::Test {
         EXPECT_EQ(ended != nullptr ? ended->jar : 0, jar);
         return ended != nullptr ? *ended : EndedMessage{};
     }
+
+    void expect_files_of(const std::string& program);
 
     // Closes the socket, as a server that ends does; the warden's exit code.
     int stop() {
@@ -370,7 +373,7 @@ class SentFiles final : public jar::PackSink {
     std::string content;
 };
 
-TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
+void WardenTest::expect_files_of(const std::string& program) {
     get_ready();
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -379,7 +382,6 @@ TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
     const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     std::vector<int> numbers(kGuestFdCount, nothing.get());
     numbers.push_back(theirs.get());
-    const std::string program = "echo kept > x; while :; do :; done";
     ASSERT_TRUE(send_message(server, waiting_launch(1, {"/bin/sh", "-c", program}), numbers));
     theirs.reset();
     expect_started(1);
@@ -399,6 +401,17 @@ TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
     EXPECT_EQ(sent.content, "kept\n");
     EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
     EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
+    expect_files_of("echo kept > x; while :; do :; done");
+}
+
+// Where the kernel does not keep its signals from init, they stand in the queue of init's own.
+TEST_F(WardenTest, AGuestThatSendsSignalsToItsInitEndsInTimeAllTheSame) {
+    host.landlock_abi = 0;
+    expect_files_of(
+        "echo kept > x; for n in 1 2 3; do while :; do kill -TERM 1; done & done; wait");
 }
 
 TEST_F(WardenTest, StopsAtAStartWithoutTime) {
@@ -721,6 +734,21 @@ TEST_F(NestedWardenTest, SaysWhatDoesNotHold) {
         EXPECT_FALSE(holds(layer)) << bit(layer);
     }
     EXPECT_TRUE(holds(Layer::Seccomp));
+    EXPECT_EQ(stop(), 0);
+}
+
+// Nobody is born in a cgroup there, and each has to join all of them.
+TEST_F(NestedWardenTest, AJarIsInAllOfItsCgroups) {
+    get_ready();
+    send_launch(launch_of(1, {"/bin/sleep", "1000"}));
+    expect_started(1);
+    const auto init = read_number(fmt::format("/proc/{0}/task/{0}/children", warden));
+    const std::string cgroups =
+        read_file(fmt::format("/proc/{}/cgroup", init), kibibytes(64)).value();
+    for (std::size_t tree = 0; tree < host.tree_count; ++tree) {
+        const std::string path = std::filesystem::path(host.trees.at(tree).data()).filename();
+        EXPECT_NE(cgroups.find(path + "/jar-1\n"), std::string::npos) << path << "\n" << cgroups;
+    }
     EXPECT_EQ(stop(), 0);
 }
 

@@ -53,11 +53,11 @@ Result<void> start_session() {
     return {};
 }
 
-// Version 1: who writes 0 moves itself, which the kernel does without its global lock.
+// Who writes 0 moves itself, which in version 1 the kernel does without its global lock.
 Result<void> join_cgroup(const Spec& spec) {
     for (const Fd& tasks : spec.cgroup_files) {
         if (::write(tasks.get(), "0", 1) != 1) {
-            return fail(system_error("write tasks"));
+            return fail(system_error("write the file of a cgroup"));
         }
     }
     return {};

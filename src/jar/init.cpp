@@ -132,12 +132,16 @@ class Init {
             denials->on_internet([this] { show_network(); });
         }
         while (true) {
-            std::array<pollfd, 3> entries{
+            std::array<pollfd, 4> entries{
                 {{.fd = signals_.get(), .events = POLLIN, .revents = 0},
                  {.fd = denials ? denials->listener().get() : -1, .events = POLLIN, .revents = 0},
-                 {.fd = courier_ ? courier_->socket().get() : -1, .events = POLLIN, .revents = 0}}};
+                 {.fd = courier_ ? courier_->socket().get() : -1, .events = POLLIN, .revents = 0},
+                 {.fd = warden_.get(), .events = POLLIN, .revents = 0}}};
             if (::poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) {
                 finish(std::nullopt);
+            }
+            if (entries[3].revents != 0) {
+                finish(std::nullopt);  // before its guest has ended, the warden says only one thing
             }
             if ((entries[1].revents & POLLIN) != 0) {
                 const Result<void> answered =

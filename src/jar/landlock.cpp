@@ -158,6 +158,15 @@ std::uint32_t find_landlock_abi() {
     return version < 0 ? 0 : static_cast<std::uint32_t>(version);
 }
 
+bool is_fence(std::uint32_t abi, Mode mode, bool own_user) {
+    constexpr std::uint32_t kWatchesTruncation = 3;
+    constexpr std::uint32_t kWatchesSignals = 6;
+    if (mode != Mode::Nested) {
+        return abi > 0;
+    }
+    return abi >= (own_user ? kWatchesTruncation : kWatchesSignals);
+}
+
 Result<void> enter_landlock(const Spec& spec) {
     const std::uint32_t abi = spec.message.landlock_abi;
     if (abi == 0) {

@@ -234,6 +234,17 @@ TEST_F(LandlockTest, WithoutTheDirectoryItIsAnError) {
     EXPECT_EQ(confined([] { return 0; }), kNotConfined);
 }
 
+TEST(LandlockVersions, AreNoFenceWhereTheyLeaveTheServerInReach) {
+    for (const Mode mode : {Mode::Root, Mode::Rootless}) {
+        EXPECT_FALSE(is_fence(0, mode, false));
+        EXPECT_TRUE(is_fence(1, mode, false));
+    }
+    EXPECT_FALSE(is_fence(2, Mode::Nested, true));
+    EXPECT_TRUE(is_fence(3, Mode::Nested, true));
+    EXPECT_FALSE(is_fence(5, Mode::Nested, false));
+    EXPECT_TRUE(is_fence(6, Mode::Nested, false));
+}
+
 TEST_F(LandlockTest, AKernelWithoutItIsNotAsked) {
     spec.message.landlock_abi = 0;
     EXPECT_EQ(confined([] { return try_open("/etc/passwd", O_RDONLY); }), 0);

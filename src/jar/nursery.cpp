@@ -339,7 +339,7 @@ Result<PidFd> Nursery::take_born() const {
     if (birth.child <= 0) {
         return fail(system_error("clone3", birth.sys_errno));
     }
-    return PidFd::open(birth.child);
+    return PidFd::open_child(birth.child);
 }
 
 Result<PidFd> fork_init(const Fd& init, const Fd& socket) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -59,6 +60,18 @@ Result<ProcessState> read_process_state(pid_t process) {
                         .ending = (fields[kFlags] & kExiting) != 0,
                         .threads = static_cast<unsigned>(fields[kThreads]),
                         .wait_status = static_cast<int>(fields[kExitCode])};
+}
+
+std::uint64_t cpu_nanoseconds(const rusage& usage) {
+    const auto nanoseconds = [](const timeval& time) {
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+               static_cast<std::uint64_t>(time.tv_usec) * 1000U;
+    };
+    return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+}
+
+std::uint64_t largest_bytes(const rusage& one, const rusage& other) {
+    return static_cast<std::uint64_t>(std::max(one.ru_maxrss, other.ru_maxrss)) * 1024U;
 }
 
 }  // namespace belljar::jar

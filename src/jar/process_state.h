@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
+
+#include <cstdint>
 
 #include "base/result.h"
 
@@ -20,5 +23,9 @@ struct ProcessState {
 
 // Of a child of the caller's that nobody has waited for: its number is its own.
 [[nodiscard]] Result<ProcessState> read_process_state(pid_t process);
+
+// What the kernel says when it has been waited for.
+[[nodiscard]] std::uint64_t cpu_nanoseconds(const rusage& usage);
+[[nodiscard]] std::uint64_t largest_bytes(const rusage& one, const rusage& other);
 
 }  // namespace belljar::jar

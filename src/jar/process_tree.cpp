@@ -90,6 +90,18 @@ void end_with_descendants(pid_t child) {
     }
 }
 
+std::string own_thread() {
+    return directory_of(::getpid()) + "/task/" + std::to_string(::getpid());
+}
+
+// Of those there are now, whom the list does not name.
+Result<Processes> unlisted_children(const std::vector<pid_t>& list) {
+    BJ_TRY(Processes children, read_children(own_thread()));
+    std::erase_if(children,
+                  [&list](pid_t child) { return std::ranges::find(list, child) != list.end(); });
+    return children;
+}
+
 bool has_ended(pid_t child) {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) ==
@@ -109,14 +121,10 @@ struct Order {
 // on and on comes to the limit of its user or its container.
 Result<void> end_children(const Order& order) {
     const TimePoint give_up = Clock::now() + kPatience;
-    const std::string self = directory_of(::getpid()) + "/task/" + std::to_string(::getpid());
     std::set<pid_t> told;
     Processes dead;
     while (true) {
-        BJ_TRY(Processes children, read_children(self));
-        std::erase_if(children, [&order](pid_t child) {
-            return std::ranges::find(order.spared, child) != order.spared.end();
-        });
+        BJ_TRY(const Processes children, unlisted_children(order.spared));
         if (children.empty()) {
             return {};
         }
@@ -160,9 +168,8 @@ Result<void> end_descendants(const std::vector<pid_t>& spared) {
 
 Result<void> end_and_reap_descendants() {
     const TimePoint give_up = Clock::now() + kPatience;
-    const std::string self = directory_of(::getpid()) + "/task/" + std::to_string(::getpid());
     while (true) {
-        BJ_TRY(const Processes children, read_children(self));
+        BJ_TRY(const Processes children, read_children(own_thread()));
         if (children.empty()) {
             return {};
         }
@@ -175,6 +182,14 @@ Result<void> end_and_reap_descendants() {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+}
+
+Result<void> reap_unknown(const std::vector<pid_t>& known) {
+    BJ_TRY(const Processes children, unlisted_children(known));
+    for (const pid_t child : children) {
+        ::waitpid(child, nullptr, WNOHANG | __WALL);
+    }
+    return {};
 }
 
 Result<void> end_processes_of(uid_t user) {

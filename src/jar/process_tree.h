@@ -29,6 +29,9 @@ enum class Everybody {
 // its guest is reaped. The caller is a child subreaper.
 [[nodiscard]] Result<void> end_and_reap_descendants();
 
+// Reaps the children that have ended and are not among `known`, which nobody else would.
+[[nodiscard]] Result<void> reap_unknown(const std::vector<pid_t>& known);
+
 // Ends whatever runs as `user`, an id that one jar alone has, and that the caller may take.
 [[nodiscard]] Result<void> end_processes_of(uid_t user);
 

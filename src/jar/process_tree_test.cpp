@@ -151,6 +151,23 @@ TEST(ProcessTree, ReapsWhoHasEnded) {
     }));
 }
 
+TEST(ProcessTree, ReapsOnlyTheDeadWhomNobodyKnows) {
+    EXPECT_TRUE(in_subreaper([](Family& family) {
+        const pid_t known = start([] {});
+        const pid_t unknown = start([] {});
+        const pid_t alive = start(wait_for_ever);
+        siginfo_t info{};
+        for (const pid_t child : {known, unknown}) {
+            ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+        }
+        const bool done = reap_unknown({known}).has_value();
+        const bool only_one = ::waitpid(unknown, nullptr, WNOHANG) < 0 &&
+                              ::waitpid(alive, nullptr, WNOHANG) == 0 &&
+                              ::waitpid(known, nullptr, WNOHANG) == known;
+        return done && only_one && end_descendants({}) && family.is_gone();
+    }));
+}
+
 TEST(ProcessTree, SparesThoseWhoAreNamedAndTheirChildren) {
     EXPECT_TRUE(in_subreaper([](Family& family) {
         Family spared_family;

@@ -8,8 +8,8 @@
 #include "jar/seqpacket.h"
 #include "jar/step.h"
 
-// What a jar tells the warden over their private socket. The socket belongs to init; the guest
-// never holds it after exec.
+// What a jar tells the warden over their private socket, and is told. The socket belongs to init;
+// the guest never holds it after exec.
 namespace belljar::jar {
 
 enum class JarEvent : std::uint32_t {
@@ -33,5 +33,14 @@ struct JarReport {
 [[nodiscard]] Result<void> send_report(const Fd& socket, const JarReport& report,
                                        std::span<const int> fds = {});
 [[nodiscard]] Result<JarReport> decode_report(std::string_view data);
+
+// What init is told. Not by signals: a guest can have one of the same number wait in init's queue,
+// and the kernel drops the second.
+enum class InitOrder : std::uint32_t {
+    GoOn,  // the files of a guest that has ended were looked at
+    End,   // the run is over; not without a pid namespace, where SIGTERM says so
+};
+// It does not matter if init has ended in the meantime.
+[[nodiscard]] Result<void> send_order(const Fd& socket, InitOrder order);
 
 }  // namespace belljar::jar

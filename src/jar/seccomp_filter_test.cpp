@@ -240,8 +240,10 @@ TEST(SeccompFilter, NamespacesAndThreads) {
                               CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
                               CLONE_CHILD_CLEARTID;
     constexpr auto kAllow = SECCOMP_RET_ALLOW;
-    expect_all(std::array<Expectation, 6>{{
+    expect_all(std::array<Expectation, 8>{{
         {SYS_clone, {kThread}, kAllow, kAllow},
+        {SYS_clone, {CLONE_PARENT | 17}, kEinval, kEinval},
+        {SYS_clone, {CLONE_PARENT | CLONE_NEWUSER}, kEperm, kEperm},
         {SYS_clone, {CLONE_VM | CLONE_VFORK | 17}, kAllow, kAllow},
         {SYS_clone, {CLONE_NEWUSER | kGarbage}, kEperm, kEperm},
         {SYS_clone3, {}, kEnosys, kEnosys},

@@ -1,5 +1,6 @@
 #include "jar/seqpacket.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -74,6 +75,11 @@ std::vector<int> numbers_of(std::span<const Fd> fds) {
         numbers.push_back(fd.get());
     }
     return numbers;
+}
+
+bool has_packet(const Fd& socket) {
+    pollfd entry{.fd = socket.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
 }
 
 Result<Packet> receive_packet(const Fd& socket) {

@@ -33,6 +33,9 @@ struct SocketPair {
 // Of descriptors that stay with their owner.
 [[nodiscard]] std::vector<int> numbers_of(std::span<const Fd> fds);
 
+// Whether one can be received, or the other side is gone.
+[[nodiscard]] bool has_packet(const Fd& socket);
+
 // Receives one message without blocking if the socket does not block. An empty `data` means that
 // the other side is gone. A message that was cut short is an error.
 [[nodiscard]] Result<Packet> receive_packet(const Fd& socket);

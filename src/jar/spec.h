@@ -74,7 +74,7 @@ struct SpecMessage {
     std::uint32_t processes_by_user;  // 1: no cgroup limits processes
     std::uint32_t processor_by_nice;  // 1: no cgroup shares out the processor
     std::uint32_t outer_user;         // of the guest, in the user namespace around the jar's
-    std::uint32_t cgroup_files;       // how many `tasks` files come along
+    std::uint32_t cgroup_files;       // how many files of cgroups come along
     std::uint32_t has_courier;        // 1: the courier's socket comes along
     std::uint32_t processes;
     std::uint64_t memory_bytes;
@@ -86,8 +86,8 @@ struct SpecMessage {
 };
 
 // The same as init uses it. Packet order: guest descriptors, the socket to a forked guest, a
-// workspace that is a directory, the courier's socket, `tasks` files. What takes time to make comes
-// in a packet of its own while init is at work.
+// workspace that is a directory, the courier's socket, files of cgroups. What takes time to make
+// comes in a packet of its own while init is at work.
 struct Spec {
     SpecMessage message{};
     Command command{};
@@ -97,7 +97,7 @@ struct Spec {
     Fd devices{};                    // of /dev, not attached yet; Mode::Root only
     Fd courier{};                    // to the server, for files; init's alone
     std::uint32_t stage = 0;         // where its init is born (nursery.h); the warden's alone
-    std::vector<Fd> cgroup_files{};  // version 1: "0" is written into each
+    std::vector<Fd> cgroup_files{};  // of those it is not born in: "0" is written into each
 };
 
 // Sends a spec; every descriptor is borrowed for the call.
