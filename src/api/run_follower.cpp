@@ -49,16 +49,21 @@ class RunTeller {
     }
 
     void tell(const FeedEvent& event) {
+        if (!event.name.starts_with("run_")) {
+            return;
+        }
         const Result<json::value> data = parse_json(event.data);
-        if (!data || data->at("execution_id").as_string() != execution_id_) {
+        const json::object* object = data ? data->if_object() : nullptr;
+        const json::value* id = object == nullptr ? nullptr : object->if_contains("execution_id");
+        if (id == nullptr || *id != json::value(execution_id_)) {
             return;
         }
         if (!stream_->is_open()) {
-            keep(event, data->get_object());
+            keep(event, *object);
         } else if (event.name == "run_started") {
-            start(data->at("language"));
+            start(object->at("language"));
         } else if (event.name == "run_output") {
-            show(data->get_object());
+            show(*object);
         } else if (event.name == "run_finished") {
             end();
         }

@@ -130,5 +130,17 @@ TEST_F(RunFollowerTest, KeepsSoMuchWhileTheRunIsLookedForAndTellsOfTheRest) {
     EXPECT_TRUE(events.ends_with(kResult));
 }
 
+TEST_F(RunFollowerTest, OtherRunsAndAlertsAreLeftOut) {
+    executor.remembered.meanwhile = [this] { start(); };
+    const std::string events = follow([this] {
+        feed.alert("ann", R"({"rule":"denials"})");
+        feed.alert("ann", R"({"rule":"escapes","execution_id":"run-1"})");
+        feed.observe("ann")->join({}).on_start({.execution_id = "run-2"});
+        finish();
+    });
+    EXPECT_EQ(events, kStarted + "id: 2\n" + kResult);
+    EXPECT_EQ(feed.failures(), 0U);
+}
+
 }  // namespace
 }  // namespace belljar::api
