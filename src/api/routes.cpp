@@ -69,6 +69,9 @@ bool Routes::is_public(const HttpRequest& request) const {
 std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest& request) const {
     const OperationTable::Finding finding = table_.find(request.method, request.path);
     const auto* found = std::get_if<OperationTable::Found>(&finding);
+    if (is_public(request) && (found == nullptr || found->operation->bodies.empty())) {
+        return access::BodyPlan{};
+    }
     return found == nullptr ? std::nullopt : found->operation->body_plan;
 }
 

@@ -50,6 +50,9 @@ HttpRequest head_of(const Message& message) {
 }
 
 HttpResponse too_large(Bytes limit) {
+    if (limit.count == 0) {
+        return access::make_refusal(413, "no body is taken here");
+    }
     return access::make_refusal(
         413, fmt::format("the body is larger than the {} bytes allowed", limit.count));
 }
@@ -314,6 +317,9 @@ Task<std::optional<HttpResponse>> HttpConnection::read_pieces(HttpRequest* reque
     std::vector<char> piece(
         std::min<std::uint64_t>(parser_->content_length().value_or(kBodyPiece), kBodyPiece));
     std::uint64_t size = 0;
+    // Beast has no limit of its own for the line that begins a chunk, nor for what follows the last
+    // one; each waits here until it is whole.
+    buffer_.max_size(server_.options_.head.size.count + kBodyPiece);
     while (!parser_->is_done()) {
         parser_->get().body().data = piece.data();
         parser_->get().body().size = piece.size();
