@@ -72,7 +72,8 @@ Result<std::string> digest_of(const HttpRequest& request) {
 // An answer to this request that would be the same another time.
 bool is_final(const HttpResponse& response) {
     constexpr std::array<unsigned, 6> kPassing{401, 403, 408, 409, 429, 499};
-    return response.status < 500 && !response.file && response.body.size() <= kLongestAnswer &&
+    return response.status < 500 && !response.cut_short && !response.file &&
+           response.body.size() <= kLongestAnswer &&
            std::ranges::find(kPassing, response.status) == kPassing.end();
 }
 

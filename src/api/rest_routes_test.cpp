@@ -95,6 +95,7 @@ class FakeExecutor : public engine::Executor {
                                                engine::CancellationPtr /*cancellation*/,
                                                engine::RunWatch /*watch*/) override {
         ++executed;
+        meanwhile();
         co_return answer;
     }
     Task<Result<engine::RunPreview>> preview(execution::RunRequest request) override {
@@ -120,16 +121,17 @@ class FakeExecutor : public engine::Executor {
     std::vector<execution::SessionView> sessions;
     Result<execution::RunResult> answer = execution::RunResult{.execution_id = "run-1"};
     int executed = 0;
+    std::function<void()> meanwhile = [] {};
 };
 
 class RestRoutesTest : public testing::Test {
    protected:
     HttpResponse handle(HttpRequest request) {
         request.principal = request.principal.empty() ? "ann" : request.principal;
+        caller = std::make_shared<engine::Cancellation>();
         asio::io_context context;
-        std::future<HttpResponse> response = asio::co_spawn(
-            context, routes.handle(std::move(request), std::make_shared<engine::Cancellation>()),
-            asio::use_future);
+        std::future<HttpResponse> response =
+            asio::co_spawn(context, routes.handle(std::move(request), caller), asio::use_future);
         context.run();
         return response.get();
     }
@@ -157,6 +159,7 @@ class RestRoutesTest : public testing::Test {
 
     FakeExecutor executor;
     Routes routes{executor, [] { return true; }};
+    engine::CancellationPtr caller;  // of the last request
 };
 
 TEST_F(RestRoutesTest, RunsAreListedInPages) {
@@ -283,6 +286,20 @@ TEST_F(RestRoutesTest, ARefusalForLackOfRoomFreesTheKey) {
     EXPECT_TRUE(executor.kept.keys.empty());
     EXPECT_EQ(post("/v1/runs", "[]", {{"Idempotency-Key", "k"}}).status, 400U);
     EXPECT_EQ(executor.kept.keys.size(), 1U) << "the request itself is wrong";
+}
+
+TEST_F(RestRoutesTest, ACallerWhoLeavesBeforeItsRunIsOverFreesTheKey) {
+    const access::Headers key{{"Idempotency-Key", "k"}};
+    executor.answer->status = execution::Status::Cancelled;
+    EXPECT_EQ(body_of(post("/v1/runs", R"({"code":"1"})", key)).at("status"), "cancelled");
+    EXPECT_TRUE(executor.kept.keys.empty());
+    executor.meanwhile = [this] { caller->request(); };
+    EXPECT_EQ(post("/v1/runs:batch", R"({"runs":[{"code":"1"}]})", key).status, 200U);
+    EXPECT_TRUE(executor.kept.keys.empty());
+    executor.answer->status = execution::Status::Ok;
+    post("/v1/runs", R"({"code":"1"})", key);
+    EXPECT_EQ(header_of(post("/v1/runs", R"({"code":"1"})", key), "Idempotency-Replayed"), "true")
+        << "it was over before";
 }
 
 TEST_F(RestRoutesTest, KeysAreVisibleCharactersAndNotForStreams) {
