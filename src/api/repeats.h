@@ -16,8 +16,10 @@ class Repeats {
    public:
     explicit Repeats(engine::State& state) : state_(state) {}
 
-    // Whether the call takes this way.
+    // Whether the call takes this way, be it to be refused.
     [[nodiscard]] static bool wants(const access::HttpRequest& request);
+    // Whether there are answers of it that may be kept.
+    [[nodiscard]] static bool keeps(std::string_view method, std::string_view path);
     Task<access::HttpResponse> answer(const Handler* handler, Call call);
 
    private:

@@ -372,6 +372,17 @@ TEST_F(RestRoutesTest, ThePageReachesNobodyElse) {
     }
 }
 
+TEST_F(RestRoutesTest, TheDescriptionSaysWhereAKeyMayBe) {
+    OperationTable table;
+    table.add({.id = "createRun", .method = "POST", .path = "/v1/runs"});
+    table.add({.id = "createToken", .method = "POST", .path = "/v1/admin/tokens"});
+    table.add({.id = "execute", .method = "POST", .path = "/execute"});
+    const json::value paths = describe(table, "1").at("paths");
+    EXPECT_EQ(paths.at_pointer("/~1v1~1runs/post/parameters/0/name"), "Idempotency-Key");
+    EXPECT_FALSE(paths.at_pointer("/~1v1~1admin~1tokens/post").as_object().contains("parameters"));
+    EXPECT_FALSE(paths.at_pointer("/~1execute/post").as_object().contains("parameters"));
+}
+
 // Every schema that is referred to is there, and every operation says what is needed.
 TEST_F(RestRoutesTest, TheDescriptionIsWhole) {
     const std::string text = to_text(describe(routes.table(), "1"));

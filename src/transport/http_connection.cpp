@@ -210,8 +210,10 @@ Task<HttpConnection::Reading> HttpConnection::read_head() {
 HttpRequest HttpConnection::known_head() const {
     if (parser_ && parser_->is_header_done()) {
         const std::string target(parser_->get().target());
+        const std::size_t end = std::min(target.find('?'), target.size());
         return {.method = parser_->get().method_string(),
-                .path = target.substr(0, target.find('?'))};
+                .path = target.substr(0, end),
+                .query = target.substr(std::min(end + 1, target.size()))};
     }
     const std::string_view line = waiting().substr(0, waiting().find_first_of("\r\n"));
     const std::size_t space = std::min(line.find(' '), line.size());
