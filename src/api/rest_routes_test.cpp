@@ -111,6 +111,7 @@ class FakeExecutor : public engine::Executor {
         return principal == "ann" ? sessions : std::vector<execution::SessionView>{};
     }
     [[nodiscard]] engine::SandboxInfo info() const override {
+        ++told;
         return {.version = "1.2.3",
                 .runners = {{.language = "python", .aliases = {"py"}}, {.language = "ruby"}}};
     }
@@ -121,6 +122,7 @@ class FakeExecutor : public engine::Executor {
     std::vector<execution::SessionView> sessions;
     Result<execution::RunResult> answer = execution::RunResult{.execution_id = "run-1"};
     int executed = 0;
+    mutable int told = 0;  // how often it told of itself
     std::function<void()> meanwhile = [] {};
 };
 
@@ -370,6 +372,14 @@ TEST_F(RestRoutesTest, ThePageReachesNobodyElse) {
     for (const char* path : {"/docs", "/docs/docs.js", "/docs/docs.css"}) {
         EXPECT_EQ(get(path).body.find("://"), std::string::npos) << path;
     }
+}
+
+TEST_F(RestRoutesTest, TheDescriptionIsMadeOnce) {
+    const HttpResponse first = get("/openapi.json");
+    const HttpResponse second = get("/openapi.json");
+    EXPECT_EQ(second.body, first.body);
+    EXPECT_EQ(header_of(second, "ETag"), header_of(first, "ETag"));
+    EXPECT_EQ(executor.told, 1);
 }
 
 TEST_F(RestRoutesTest, TheDescriptionSaysWhereAKeyMayBe) {
