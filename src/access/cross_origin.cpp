@@ -3,12 +3,15 @@
 namespace belljar::access {
 namespace {
 
-constexpr const char* kMethods = "GET, HEAD, POST, PUT, DELETE";
+constexpr const char* kMethods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 constexpr const char* kRequestHeaders =
     "content-type, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, "
-    "last-event-id, range";
+    "last-event-id, range, if-range, if-match, if-none-match, idempotency-key, prefer, "
+    "traceparent, tracestate";
 constexpr const char* kReadableHeaders =
-    "mcp-session-id, www-authenticate, retry-after, content-range";
+    "mcp-session-id, www-authenticate, retry-after, content-range, accept-ranges, "
+    "content-disposition, etag, location, link, allow, idempotency-replayed, preference-applied, "
+    "ratelimit, ratelimit-policy, traceresponse";
 constexpr const char* kSecondsToRemember = "600";
 
 }  // namespace

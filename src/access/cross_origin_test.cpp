@@ -26,6 +26,10 @@ TEST(CrossOrigin, AnswersABrowserThatAsksAhead) {
                   "content-type, authorization, mcp-protocol-version, mcp-method, mcp-name, "
                   "mcp-session-id, last-event-id"),
               std::string::npos);
+    for (const char* name :
+         {"idempotency-key", "prefer", "if-match", "if-none-match", "if-range"}) {
+        EXPECT_TRUE(headers["Access-Control-Allow-Headers"].contains(name)) << name;
+    }
     EXPECT_EQ(headers["Vary"], "Origin");
     EXPECT_FALSE(headers.contains("Access-Control-Allow-Credentials"));
 }
@@ -46,6 +50,12 @@ TEST(CrossOrigin, APageMayReadWhatItIsToldToDo) {
     EXPECT_EQ(headers["Access-Control-Allow-Origin"], "http://localhost:3000");
     EXPECT_TRUE(
         headers["Access-Control-Expose-Headers"].starts_with("mcp-session-id, www-authenticate"));
+    for (const char* name : {"retry-after", "etag", "location", "link", "idempotency-replayed",
+                             "ratelimit", "ratelimit-policy"}) {
+        EXPECT_TRUE(
+            (headers["Access-Control-Expose-Headers"] + ",").contains(name + std::string(",")))
+            << name;
+    }
     EXPECT_TRUE(cross_origin_headers({}).empty());
     EXPECT_TRUE(cross_origin_headers({.headers = {{"Origin", "http://a"}, {"Origin", "http://b"}}})
                     .empty());

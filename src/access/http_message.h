@@ -84,6 +84,7 @@ struct HttpResponse {
     std::shared_ptr<const std::string> rest{};
     std::optional<FilePart> file{};  // sent in place of the body
     std::string cause{};             // of a failure that is ours: for the log, never sent
+    bool cut_short = false;  // its caller left before it was done: asked again, it may be another
 
     // Of what is sent behind the head.
     [[nodiscard]] std::uint64_t length() const;

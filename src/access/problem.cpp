@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/percent.h"
 
 namespace belljar::access {
 namespace {
@@ -71,14 +72,21 @@ std::string_view named_member(std::string_view message) {
     return plain ? name : std::string_view();
 }
 
+bool is_in_query(const HttpRequest& request, std::string_view name) {
+    const std::optional<QueryValues> values = parse_query(request.query);
+    return values &&
+           std::ranges::any_of(*values, [name](const auto& value) { return value.first == name; });
+}
+
 json::array named_errors(const HttpRequest& request, std::string_view message) {
     const std::string_view name = named_member(message);
     if (name.empty()) {
         return {};
     }
-    const bool takes_body = request.method == "POST" || request.method == "PUT";
+    const bool takes_body =
+        request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
     json::object error{{"detail", message}};
-    if (takes_body) {
+    if (takes_body && !is_in_query(request, name)) {
         error["pointer"] = "/" + std::string(name);
     } else {
         error["parameter"] = name;

@@ -37,6 +37,13 @@ TEST(Problem, NamesTheMemberOrTheParameter) {
     const json::value asked = body_of(shaped({.method = "GET", .path = "/v1/runs"},
                                              make_refusal(400, "\"limit\" must be a number")));
     EXPECT_EQ(asked.at_pointer("/errors/0/parameter"), "limit");
+    const json::value changed = body_of(shaped({.method = "PATCH", .path = "/v1/admin/tokens/x"},
+                                               make_refusal(400, "\"roles\" must be an array")));
+    EXPECT_EQ(changed.at_pointer("/errors/0/pointer"), "/roles");
+    const json::value sent =
+        body_of(shaped({.method = "POST", .path = "/v1/x", .query = "path=%2F&overwrite=x"},
+                       make_refusal(400, "\"overwrite\" must be true or false")));
+    EXPECT_EQ(sent.at_pointer("/errors/0/parameter"), "overwrite");
     for (const char* message : {"\"", "\"a b\" is odd", "plain", "\"\" is empty"}) {
         EXPECT_FALSE(
             body_of(shaped({.method = "POST", .path = "/v1/runs"}, make_refusal(400, message)))

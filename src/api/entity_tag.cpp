@@ -35,11 +35,20 @@ bool has_already(const access::HttpRequest& request, std::string_view tag) {
     return names(request.header("If-None-Match").value_or(""), tag);
 }
 
+std::string tag_of(std::string_view body) {
+    return fmt::format("\"{}\"", crypto::sha256_hex(body).substr(0, 32));
+}
+
 HttpResponse with_tag(const access::HttpRequest& request, HttpResponse response) {
+    const std::string tag = response.status == 200 ? tag_of(response.body) : "";
+    return with_tag(request, std::move(response), tag);
+}
+
+HttpResponse with_tag(const access::HttpRequest& request, HttpResponse response,
+                      std::string_view tag) {
     if (response.status != 200) {
         return response;
     }
-    const std::string tag = fmt::format("\"{}\"", crypto::sha256_hex(response.body).substr(0, 32));
     response.headers.emplace_back("ETag", tag);
     response.headers.emplace_back("Cache-Control", "no-cache");
     if (has_already(request, tag)) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "access/cross_origin.h"
 #include "api/bulk_routes.h"
 #include "api/routes.h"
 #include "api/signed_file_route.h"
@@ -311,6 +312,18 @@ TEST_F(FileRoutesTest, TakesFormsAndArchives) {
     EXPECT_EQ(executor_.files.kept.at("again/x.txt").content, "one");
     EXPECT_EQ(executor_.files.kept.at("again/d/y").content, "");
     EXPECT_EQ(ask("POST", "/import", "x", {{"Content-Type", "application/zip"}}).status, 400U);
+}
+
+TEST_F(FileRoutesTest, PagesOfOtherOriginsMayUseEveryMethod) {
+    const HttpResponse allowed =
+        access::answer_preflight({.method = "OPTIONS",
+                                  .headers = {{"Origin", "http://localhost:3000"},
+                                              {"Access-Control-Request-Method", "PATCH"}}})
+            .value();
+    const std::string methods = header(allowed, "Access-Control-Allow-Methods") + ",";
+    for (const auto& operation : routes_.table().operations()) {
+        EXPECT_TRUE(methods.contains(operation->method + ",")) << operation->id;
+    }
 }
 
 TEST_F(FileRoutesTest, AnAddressNeedsNoToken) {

@@ -270,4 +270,12 @@ std::string render_metrics(const engine::SandboxInfo& info, const engine::RunFig
     return page.take();
 }
 
+std::string render_watching(const engine::RunFeed& feed) {
+    Page page;
+    page.begin("belljar_watch_failures_total", "counter",
+               "Events that watchers of runs could not be told.");
+    page.add({}, feed.failures());
+    return page.take();
+}
+
 }  // namespace belljar::api

@@ -5,6 +5,7 @@
 
 #include "access/request_counters.h"
 #include "engine/executor.h"
+#include "engine/run_feed.h"
 
 namespace belljar::api {
 
@@ -14,5 +15,7 @@ inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; cha
 [[nodiscard]] std::string render_metrics(const engine::SandboxInfo& info,
                                          const engine::RunFigures& figures,
                                          const access::RequestFigures& requests = {});
+// What it answers besides where runs can be watched.
+[[nodiscard]] std::string render_watching(const engine::RunFeed& feed);
 
 }  // namespace belljar::api

@@ -52,7 +52,7 @@ json::array path_parameters(const Operation& operation) {
 json::array parameters_of(const Operation& operation) {
     json::array parameters = path_parameters(operation);
     std::vector<Parameter> all = operation.parameters;
-    if (is_native(operation) && operation.method == "POST") {
+    if (Repeats::keeps(operation.method, operation.path)) {
         all.push_back(repeat_parameter());
     }
     for (const Parameter& parameter : all) {

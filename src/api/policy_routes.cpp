@@ -239,8 +239,9 @@ Task<HttpResponse> PolicyRoutes::validate(Call call) {
     if (!result) {
         co_return refuse(result.error());
     }
-    co_return HttpResponse{.body =
-                               to_text(policy::validate(*question, engine::reading_of(*result)))};
+    HttpResponse answer{.body = to_text(policy::validate(*question, engine::reading_of(*result)))};
+    answer.cut_short = result->status == execution::Status::Cancelled;
+    co_return answer;
 }
 
 HttpResponse PolicyRoutes::approve(const access::HttpRequest& request) {

@@ -31,6 +31,10 @@ constexpr std::size_t kLongestAnswer = 4UL * 1024 * 1024;
 // Of a body in a file, which is read here and keeps others waiting meanwhile.
 constexpr std::uint64_t kLongestFile = 64ULL * 1024 * 1024;
 
+bool is_repeatable(std::string_view method, std::string_view path) {
+    return method == "POST" && path.starts_with("/v1/");
+}
+
 bool is_key(std::string_view key) {
     const auto visible = [](char letter) { return letter > ' ' && letter <= '~'; };
     return !key.empty() && key.size() <= kLongestKey && std::ranges::all_of(key, visible);
@@ -72,7 +76,8 @@ Result<std::string> digest_of(const HttpRequest& request) {
 // An answer to this request that would be the same another time.
 bool is_final(const HttpResponse& response) {
     constexpr std::array<unsigned, 6> kPassing{401, 403, 408, 409, 429, 499};
-    return response.status < 500 && !response.file && response.body.size() <= kLongestAnswer &&
+    return response.status < 500 && !response.cut_short && !response.file &&
+           response.body.size() <= kLongestAnswer &&
            std::ranges::find(kPassing, response.status) == kPassing.end();
 }
 
@@ -101,8 +106,11 @@ execution::StoredAnswer stored(const HttpResponse& response) {
 }  // namespace
 
 bool Repeats::wants(const HttpRequest& request) {
-    return request.method == "POST" && request.path.starts_with("/v1/") &&
-           request.headers.contains(kHeader);
+    return is_repeatable(request.method, request.path) && request.headers.contains(kHeader);
+}
+
+bool Repeats::keeps(std::string_view method, std::string_view path) {
+    return is_repeatable(method, path) && !path.starts_with(kTokens);
 }
 
 Task<HttpResponse> Repeats::answer(const Handler* handler, Call call) {
@@ -115,7 +123,7 @@ Task<HttpResponse> Repeats::answer(const Handler* handler, Call call) {
                                "a stream cannot be given again: leave out Idempotency-Key, or do "
                                "not accept text/event-stream");
     }
-    if (call.request.path.starts_with(kTokens)) {
+    if (!keeps(call.request.method, call.request.path)) {
         co_return make_refusal(400,
                                "an answer that holds a token is never kept: leave out "
                                "Idempotency-Key");

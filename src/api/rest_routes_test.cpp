@@ -95,6 +95,7 @@ class FakeExecutor : public engine::Executor {
                                                engine::CancellationPtr /*cancellation*/,
                                                engine::RunWatch /*watch*/) override {
         ++executed;
+        meanwhile();
         co_return answer;
     }
     Task<Result<engine::RunPreview>> preview(execution::RunRequest request) override {
@@ -110,6 +111,7 @@ class FakeExecutor : public engine::Executor {
         return principal == "ann" ? sessions : std::vector<execution::SessionView>{};
     }
     [[nodiscard]] engine::SandboxInfo info() const override {
+        ++told;
         return {.version = "1.2.3",
                 .runners = {{.language = "python", .aliases = {"py"}}, {.language = "ruby"}}};
     }
@@ -120,16 +122,18 @@ class FakeExecutor : public engine::Executor {
     std::vector<execution::SessionView> sessions;
     Result<execution::RunResult> answer = execution::RunResult{.execution_id = "run-1"};
     int executed = 0;
+    mutable int told = 0;  // how often it told of itself
+    std::function<void()> meanwhile = [] {};
 };
 
 class RestRoutesTest : public testing::Test {
    protected:
     HttpResponse handle(HttpRequest request) {
         request.principal = request.principal.empty() ? "ann" : request.principal;
+        caller = std::make_shared<engine::Cancellation>();
         asio::io_context context;
-        std::future<HttpResponse> response = asio::co_spawn(
-            context, routes.handle(std::move(request), std::make_shared<engine::Cancellation>()),
-            asio::use_future);
+        std::future<HttpResponse> response =
+            asio::co_spawn(context, routes.handle(std::move(request), caller), asio::use_future);
         context.run();
         return response.get();
     }
@@ -157,6 +161,7 @@ class RestRoutesTest : public testing::Test {
 
     FakeExecutor executor;
     Routes routes{executor, [] { return true; }};
+    engine::CancellationPtr caller;  // of the last request
 };
 
 TEST_F(RestRoutesTest, RunsAreListedInPages) {
@@ -285,6 +290,20 @@ TEST_F(RestRoutesTest, ARefusalForLackOfRoomFreesTheKey) {
     EXPECT_EQ(executor.kept.keys.size(), 1U) << "the request itself is wrong";
 }
 
+TEST_F(RestRoutesTest, ACallerWhoLeavesBeforeItsRunIsOverFreesTheKey) {
+    const access::Headers key{{"Idempotency-Key", "k"}};
+    executor.answer->status = execution::Status::Cancelled;
+    EXPECT_EQ(body_of(post("/v1/runs", R"({"code":"1"})", key)).at("status"), "cancelled");
+    EXPECT_TRUE(executor.kept.keys.empty());
+    executor.meanwhile = [this] { caller->request(); };
+    EXPECT_EQ(post("/v1/runs:batch", R"({"runs":[{"code":"1"}]})", key).status, 200U);
+    EXPECT_TRUE(executor.kept.keys.empty());
+    executor.answer->status = execution::Status::Ok;
+    post("/v1/runs", R"({"code":"1"})", key);
+    EXPECT_EQ(header_of(post("/v1/runs", R"({"code":"1"})", key), "Idempotency-Replayed"), "true")
+        << "it was over before";
+}
+
 TEST_F(RestRoutesTest, KeysAreVisibleCharactersAndNotForStreams) {
     for (const std::string& key :
          {std::string(), std::string("a b"), std::string(256, 'k'), std::string("\xC3\xA9")}) {
@@ -353,6 +372,25 @@ TEST_F(RestRoutesTest, ThePageReachesNobodyElse) {
     for (const char* path : {"/docs", "/docs/docs.js", "/docs/docs.css"}) {
         EXPECT_EQ(get(path).body.find("://"), std::string::npos) << path;
     }
+}
+
+TEST_F(RestRoutesTest, TheDescriptionIsMadeOnce) {
+    const HttpResponse first = get("/openapi.json");
+    const HttpResponse second = get("/openapi.json");
+    EXPECT_EQ(second.body, first.body);
+    EXPECT_EQ(header_of(second, "ETag"), header_of(first, "ETag"));
+    EXPECT_EQ(executor.told, 1);
+}
+
+TEST_F(RestRoutesTest, TheDescriptionSaysWhereAKeyMayBe) {
+    OperationTable table;
+    table.add({.id = "createRun", .method = "POST", .path = "/v1/runs"});
+    table.add({.id = "createToken", .method = "POST", .path = "/v1/admin/tokens"});
+    table.add({.id = "execute", .method = "POST", .path = "/execute"});
+    const json::value paths = describe(table, "1").at("paths");
+    EXPECT_EQ(paths.at_pointer("/~1v1~1runs/post/parameters/0/name"), "Idempotency-Key");
+    EXPECT_FALSE(paths.at_pointer("/~1v1~1admin~1tokens/post").as_object().contains("parameters"));
+    EXPECT_FALSE(paths.at_pointer("/~1execute/post").as_object().contains("parameters"));
 }
 
 // Every schema that is referred to is there, and every operation says what is needed.

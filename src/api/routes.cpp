@@ -9,6 +9,7 @@
 #include "api/dialect_routes.h"
 #include "api/dialect_sandbox_fusion.h"
 #include "api/docs_routes.h"
+#include "api/metrics.h"
 #include "api/output_routes.h"
 #include "api/policy_routes.h"
 #include "api/record_routes.h"
@@ -42,6 +43,9 @@ Routes::Routes(engine::Executor& executor, std::function<bool()> is_ready,
     add(std::make_unique<DialectRoutes>(executor));
     add(std::make_unique<PistonRoutes>(executor));
     add(std::make_unique<SandboxFusionRoutes>(executor));
+    if (feed != nullptr) {
+        add_figures([feed] { return render_watching(*feed); });
+    }
 }
 
 void Routes::add(std::unique_ptr<RouteGroup> group) {
@@ -65,6 +69,9 @@ bool Routes::is_public(const HttpRequest& request) const {
 std::optional<access::BodyPlan> Routes::body_plan(const HttpRequest& request) const {
     const OperationTable::Finding finding = table_.find(request.method, request.path);
     const auto* found = std::get_if<OperationTable::Found>(&finding);
+    if (is_public(request) && (found == nullptr || found->operation->bodies.empty())) {
+        return access::BodyPlan{};
+    }
     return found == nullptr ? std::nullopt : found->operation->body_plan;
 }
 

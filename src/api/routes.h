@@ -37,7 +37,7 @@ class Routes {
     // Whether this is answered without a token.
     [[nodiscard]] bool is_public(const access::HttpRequest& request) const;
     // How much body is read for a request whose head is known, and where it goes. Nothing: the
-    // usual limit, in memory.
+    // usual limit, in memory. Who needs no token gets nothing read that is of no use.
     [[nodiscard]] std::optional<access::BodyPlan> body_plan(
         const access::HttpRequest& request) const;
 

@@ -136,6 +136,18 @@ TEST_F(RoutesTest, OnlyWhatTellsNothingIsPublic) {
     }
 }
 
+TEST_F(RoutesTest, WhoNeedsNoTokenGetsNoBodyRead) {
+    for (const char* path : {"/health", "/", "/openapi.json", "/assets/any.js"}) {
+        for (const char* method : {"GET", "HEAD", "PUT"}) {
+            const auto plan = routes.body_plan({.method = method, .path = path});
+            ASSERT_TRUE(plan.has_value()) << method << " " << path;
+            EXPECT_EQ(plan->limit.count, 0U) << method << " " << path;
+        }
+    }
+    EXPECT_FALSE(routes.body_plan({.method = "POST", .path = "/execute"}).has_value());
+    EXPECT_FALSE(routes.body_plan({.method = "PUT", .path = "/execute"}).has_value());
+}
+
 TEST_F(RoutesTest, WrongMethodsAreToldTheRightOnes) {
     for (const std::string& path : {"/health", "/ready", "/metrics"}) {
         for (const std::string& method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {

@@ -5,6 +5,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <utility>
+#include <vector>
 
 #include "access/event_stream.h"
 #include "access/gate.h"
@@ -29,7 +31,8 @@ constexpr int kRecordTries = 100;
 
 }  // namespace
 
-// Puts what the feed tells of one run into the stream of one caller.
+// Puts what the feed tells of one run into the stream of one caller. What happens before the stream
+// is open waits for that.
 class RunTeller {
    public:
     RunTeller(ResponseStreamPtr stream, std::string execution_id)
@@ -46,24 +49,37 @@ class RunTeller {
     }
 
     void tell(const FeedEvent& event) {
-        const Result<json::value> data = parse_json(event.data);
-        if (!data || data->at("execution_id").as_string() != execution_id_) {
+        if (!event.name.starts_with("run_")) {
             return;
         }
-        if (event.name == "run_started") {
-            start(data->at("language"));
+        const Result<json::value> data = parse_json(event.data);
+        const json::object* object = data ? data->if_object() : nullptr;
+        const json::value* id = object == nullptr ? nullptr : object->if_contains("execution_id");
+        if (id == nullptr || *id != json::value(execution_id_)) {
+            return;
+        }
+        if (!stream_->is_open()) {
+            keep(event, *object);
+        } else if (event.name == "run_started") {
+            start(object->at("language"));
         } else if (event.name == "run_output") {
-            show(data->get_object());
+            show(*object);
         } else if (event.name == "run_finished") {
             end();
         }
     }
 
-    void start(const json::value& language) {
-        if (!started_) {
-            started_ = true;
-            put("started", {{"execution_id", execution_id_}, {"language", language}});
+    // `run` as it was found, which may be older than what has been kept.
+    void open(const execution::RunView& run) {
+        stream_->open(access::event_stream_head());
+        if (run.state != execution::RunState::Queued) {
+            start(json::value(run.language));
         }
+        const std::uint64_t left_out = std::exchange(dropped_, 0);
+        for (const FeedEvent& event : std::exchange(kept_, {})) {
+            tell(event);
+        }
+        dropped_ += left_out;
     }
 
     void finish(const Result<execution::RunRecord>& record) {
@@ -79,6 +95,25 @@ class RunTeller {
     }
 
    private:
+    // Output as far as it fits; there is one beginning and one end.
+    void keep(const FeedEvent& event, const json::object& data) {
+        const std::size_t size = kept_size_ + event.data.size();
+        const bool fits = dropped_ == 0 && size <= access::ResponseStream::kCapacity.count;
+        if (event.name == "run_output" && !fits) {
+            dropped_ += data.at("text").as_string().size();
+            return;
+        }
+        kept_size_ = size;
+        kept_.push_back(event);
+    }
+
+    void start(const json::value& language) {
+        if (!started_) {
+            started_ = true;
+            put("started", {{"execution_id", execution_id_}, {"language", language}});
+        }
+    }
+
     void show(const json::object& data) {
         const std::string text(data.at("text").as_string());
         if (!tell_dropped() || !stream_->offer(access::format_event(
@@ -109,6 +144,8 @@ class RunTeller {
     ResponseStreamPtr stream_;
     std::string execution_id_;
     std::function<void()> on_end_;
+    std::vector<FeedEvent> kept_;
+    std::size_t kept_size_ = 0;
     std::uint64_t events_ = 0;
     std::uint64_t dropped_ = 0;
     bool started_ = false;
@@ -137,10 +174,7 @@ Task<HttpResponse> RunFollower::follow(Call call) {
     if (!record) {
         co_return refuse(record.error());
     }
-    stream->open(access::event_stream_head());
-    if (record->view.state != execution::RunState::Queued) {
-        teller.start(json::value(record->view.language));
-    }
+    teller.open(record->view);
     if (record->view.state != execution::RunState::Ended) {
         co_await wait_for_end(&call, &teller);
         if (!teller.ended()) {

@@ -33,6 +33,12 @@ constexpr std::string_view kBatchExample = R"json({"runs": [{"code": "print(6*7)
 
 HttpResponse make_answer(const json::object& object) { return {.body = to_text(object)}; }
 
+HttpResponse make_answer(const execution::RunResult& result) {
+    HttpResponse answer = make_answer(outcome::to_json(result));
+    answer.cut_short = result.status == execution::Status::Cancelled;
+    return answer;
+}
+
 Result<engine::Batch> read_batch(const std::string& body) {
     BJ_TRY(const json::object arguments, read_object(body, kBatchExample));
     return engine::parse_batch_arguments(arguments);
@@ -330,7 +336,7 @@ Task<HttpResponse> RunRoutes::finish(execution::RunRequest run,
                                      engine::CancellationPtr cancellation) {
     const Result<execution::RunResult> result =
         co_await executor_.execute(std::move(run), std::move(cancellation));
-    co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+    co_return result ? make_answer(*result) : refuse(result.error());
 }
 
 // Until the run has its place, a refusal is an answer like any other.
@@ -341,7 +347,7 @@ Task<HttpResponse> RunRoutes::stream_run(execution::RunRequest run,
     Result<execution::RunResult> result =
         co_await executor_.execute(std::move(run), std::move(cancellation), events.watch());
     if (!stream->is_open()) {
-        co_return result ? make_answer(outcome::to_json(*result)) : refuse(result.error());
+        co_return result ? make_answer(*result) : refuse(result.error());
     }
     if (result) {
         events.finish(*result);
@@ -368,10 +374,11 @@ Task<HttpResponse> RunRoutes::execute_batch(Call call) {
     if (uses_sessions(*batch) && !access::allows(request.rights, for_sessions())) {
         co_return access::insufficient_scope(request, for_sessions());
     }
-    const engine::BatchResult result =
-        co_await engine::run_batch(&executor_, std::move(*batch), std::move(request.principal),
-                                   std::move(call.cancellation), nullptr);
-    co_return make_answer(engine::to_json(result));
+    const engine::BatchResult result = co_await engine::run_batch(
+        &executor_, std::move(*batch), std::move(request.principal), call.cancellation, nullptr);
+    HttpResponse answer = make_answer(engine::to_json(result));
+    answer.cut_short = call.cancellation->requested() && !engine::succeeded(result);
+    co_return answer;
 }
 
 Task<HttpResponse> RunRoutes::preview(Call call) {

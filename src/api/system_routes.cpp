@@ -142,9 +142,7 @@ void SystemRoutes::add_description(OperationTable& table) {
                                                     {"required", json::array{"openapi"}}}}},
                             .headers = {header_parameter("ETag", "Of this version.")}},
                            not_modified()},
-               .handler = [this](Call call) {
-                   return answer_at_once(with_tag(call.request, description()));
-               }});
+               .handler = [this](Call call) { return answer_at_once(description(call.request)); }});
 }
 
 void SystemRoutes::add_runners(OperationTable& table) {
@@ -196,8 +194,13 @@ HttpResponse SystemRoutes::metrics() const {
     return {.content_type = std::string(kMetricsType), .body = std::move(body)};
 }
 
-HttpResponse SystemRoutes::description() const {
-    return {.body = to_text(describe(*table_, executor_.info().version))};
+// Anybody may ask, as often as they like, and what there is to describe no longer changes.
+HttpResponse SystemRoutes::description(const access::HttpRequest& request) {
+    if (description_.empty()) {
+        description_ = to_text(describe(*table_, executor_.info().version));
+        description_tag_ = tag_of(description_);
+    }
+    return with_tag(request, {.body = description_}, description_tag_);
 }
 
 Task<HttpResponse> SystemRoutes::runners(Call call) {

@@ -33,7 +33,7 @@ class SystemRoutes final : public RouteGroup {
     [[nodiscard]] access::HttpResponse health() const;
     [[nodiscard]] access::HttpResponse ready() const;
     [[nodiscard]] access::HttpResponse metrics() const;
-    [[nodiscard]] access::HttpResponse description() const;
+    [[nodiscard]] access::HttpResponse description(const access::HttpRequest& request);
     Task<access::HttpResponse> runners(Call call);
     Task<access::HttpResponse> runner(Call call);
 
@@ -42,6 +42,8 @@ class SystemRoutes final : public RouteGroup {
     const access::RequestCounters* requests_;
     const std::vector<std::function<std::string()>>& more_figures_;
     const OperationTable* table_ = nullptr;
+    std::string description_;  // empty: nobody has asked
+    std::string description_tag_;
 };
 
 }  // namespace belljar::api

@@ -109,12 +109,20 @@ void RunFeed::alert(const std::optional<std::string>& principal, std::string dat
         }
         for (const Watcher& watcher : lane.watchers) {
             if (watcher.alerts == Alerts::All) {
-                watcher.listener(event);
+                tell(watcher, event);
             }
         }
     }
     if (const auto own = principal ? lanes_.find(*principal) : lanes_.end(); own != lanes_.end()) {
         remember(own->second, "alert", std::move(data));
+    }
+}
+
+void RunFeed::tell(const Watcher& watcher, const FeedEvent& event) {
+    try {
+        watcher.listener(event);
+    } catch (...) {
+        ++failures_;
     }
 }
 
@@ -124,7 +132,7 @@ void RunFeed::remember(Lane& lane, std::string_view name, std::string data) {
         lane.remembered.pop_front();
     }
     for (const Watcher& watcher : lane.watchers) {
-        watcher.listener(lane.remembered.back());
+        tell(watcher, lane.remembered.back());
     }
 }
 
@@ -139,7 +147,7 @@ void RunFeed::show(Lane& lane, const std::string& execution_id, OutputStream str
                                                            {"text", part}})};
         for (const Watcher& watcher : lane.watchers) {
             if (watcher.output == Output::Shown) {
-                watcher.listener(event);
+                tell(watcher, event);
             }
         }
     }

@@ -28,7 +28,8 @@ struct FeedEvent {
 };
 
 // Tells watchers of runs, each of its own principal's alone. Remembers the last events but not the
-// output, for a watcher that was away for a while. Bounded in all of that. On the I/O thread.
+// output, for a watcher that was away for a while. Bounded in all of that. What a watcher throws is
+// counted, and neither other watchers nor whoever tells of something hear of it. On the I/O thread.
 class RunFeed {
    public:
     enum class Output { Left, Shown };
@@ -95,6 +96,8 @@ class RunFeed {
     void alert(const std::optional<std::string>& principal, std::string data);
     // Tells this feed's numbers from those of an earlier one.
     [[nodiscard]] const std::string& epoch() const { return epoch_; }
+    // How often a watcher threw instead of listening.
+    [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
     // Tells the feed of one run. Shared by the run and its watch; the feed outlives it.
     class Observation : public std::enable_shared_from_this<Observation> {
@@ -120,6 +123,7 @@ class RunFeed {
     }
 
    private:
+    void tell(const Watcher& watcher, const FeedEvent& event);
     void remember(Lane& lane, std::string_view name, std::string data);
     void show(Lane& lane, const std::string& execution_id, OutputStream stream,
               std::string_view text);
@@ -129,6 +133,7 @@ class RunFeed {
     std::string epoch_;
     std::map<std::string, Lane> lanes_;  // by principal
     std::size_t watchers_ = 0;
+    std::uint64_t failures_ = 0;
 };
 
 }  // namespace belljar::engine

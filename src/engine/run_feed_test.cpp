@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace belljar::engine {
 namespace {
 
@@ -128,6 +130,21 @@ TEST_F(RunFeedTest, TellsWhoOverseesOfEveryAlertOnce) {
     EXPECT_EQ(names(), (Names{"alert", "alert", "alert"}));
     EXPECT_EQ(heard[0].number, 0U);
     EXPECT_EQ(heard[2].number, 1U);
+}
+
+TEST_F(RunFeedTest, AWatcherThatThrowsIsAloneWithIt) {
+    const auto broken = feed.subscribe("ann", RunFeed::Output::Shown, [](const FeedEvent&) {
+        throw std::runtime_error("broken");
+    });
+    const auto sound = feed.subscribe("ann", RunFeed::Output::Shown, listener());
+    const auto all = feed.subscribe(
+        "eve", RunFeed::Output::Left, [](const FeedEvent&) { throw 1; }, RunFeed::Alerts::All);
+    run("ann");
+    EXPECT_EQ(names(), (Names{"run_started", "run_output", "run_output", "run_finished"}));
+    EXPECT_EQ(feed.failures(), 4U);
+    feed.alert("ann", "{}");
+    EXPECT_EQ(names().back(), "alert");
+    EXPECT_EQ(feed.failures(), 6U);
 }
 
 }  // namespace

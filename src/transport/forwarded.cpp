@@ -1,6 +1,7 @@
 #include "transport/forwarded.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,17 +30,33 @@ std::unexpected<Error> unreadable(std::string_view header) {
         std::string(header) + " cannot be read; a proxy must write it as its standard says");
 }
 
-// All lines of a header as one list, split where no quotes are around.
-std::vector<std::string> split(std::string_view text, char separator) {
+// Of X-Forwarded-For and its like, which have no quotes: one that a client writes hides no comma.
+std::vector<std::string> split_list(std::string_view text) {
+    std::vector<std::string> parts;
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+        end = text.find(',');
+        parts.emplace_back(trim(text.substr(0, end)));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return parts;
+}
+
+// Of Forwarded, where a separator in quotes is none. Nothing if a quote does not end.
+std::optional<std::vector<std::string>> split_quoted(std::string_view text, char separator) {
     std::vector<std::string> parts{""};
     bool quoted = false;
+    bool escaped = false;
     for (const char letter : text) {
-        quoted = letter == '"' ? !quoted : quoted;
         if (letter == separator && !quoted) {
             parts.emplace_back();
-        } else {
-            parts.back() += letter;
+            continue;
         }
+        parts.back() += letter;
+        quoted = letter == '"' && !escaped ? !quoted : quoted;
+        escaped = letter == '\\' && quoted && !escaped;
+    }
+    if (quoted) {
+        return std::nullopt;
     }
     for (std::string& part : parts) {
         part = std::string(trim(part));
@@ -47,7 +64,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
     return parts;
 }
 
-std::optional<std::vector<std::string>> list_of(const HttpRequest& request, std::string_view name) {
+// All lines of a header as one.
+std::optional<std::string> text_of(const HttpRequest& request, std::string_view name) {
     const auto [begin, end] = request.headers.equal_range(name);
     if (begin == end) {
         return std::nullopt;
@@ -56,23 +74,43 @@ std::optional<std::vector<std::string>> list_of(const HttpRequest& request, std:
     for (auto field = begin; field != end; ++field) {
         joined += (field == begin ? "" : ",") + field->second;
     }
-    return split(joined, ',');
+    return joined;
+}
+
+// A number, or a name that stands for one.
+bool is_port(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-';
+    });
 }
 
 // The address of "192.0.2.1", "192.0.2.1:80", "[2001:db8::1]:80" or "2001:db8::1"; empty for
-// "unknown" and other names.
+// "unknown", other names and whatever has more to it.
 std::string address_of(std::string_view node) {
+    std::string_view address = node;
+    std::string_view rest;
     if (node.starts_with('[')) {
-        node = node.substr(1, std::min(node.find(']'), node.size()) - 1);
+        const std::size_t end = node.find(']');
+        if (end == std::string_view::npos) {
+            return "";
+        }
+        address = node.substr(1, end - 1);
+        rest = node.substr(end + 1);
     } else if (std::ranges::count(node, ':') == 1) {
-        node = node.substr(0, node.find(':'));
+        address = node.substr(0, node.find(':'));
+        rest = node.substr(address.size());
     }
-    return config::parse_address(node) ? std::string(node) : "";
+    const bool whole = rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1)));
+    return whole && config::parse_address(address) ? std::string(address) : "";
 }
 
 std::optional<Hop> parse_hop(const std::string& element) {
+    const auto pairs = split_quoted(element, ';');
+    if (!pairs) {
+        return std::nullopt;
+    }
     Hop hop;
-    for (const std::string& pair : split(element, ';')) {
+    for (const std::string& pair : *pairs) {
         const std::size_t equals = pair.find('=');
         if (equals == std::string::npos) {
             return std::nullopt;
@@ -94,9 +132,13 @@ std::optional<Hop> parse_hop(const std::string& element) {
 }
 
 // In the order of the headers: the last was written by the peer.
-Result<std::vector<Hop>> standard_hops(const std::vector<std::string>& elements) {
+Result<std::vector<Hop>> standard_hops(std::string_view text) {
+    const auto elements = split_quoted(text, ',');
+    if (!elements || elements->size() > kMostHops) {
+        return unreadable("Forwarded");
+    }
     std::vector<Hop> hops;
-    for (const std::string& element : elements) {
+    for (const std::string& element : *elements) {
         const std::optional<Hop> hop = parse_hop(element);
         if (!hop) {
             return unreadable("Forwarded");
@@ -111,9 +153,18 @@ std::string from_the_end(const std::vector<std::string>& list, std::size_t dista
     return list.empty() ? "" : list[list.size() - 1 - std::min(distance, list.size() - 1)];
 }
 
-std::vector<Hop> common_hops(const HttpRequest& request, const std::vector<std::string>& from) {
-    const auto schemes = list_of(request, "X-Forwarded-Proto").value_or(std::vector<std::string>{});
-    const auto hosts = list_of(request, "X-Forwarded-Host").value_or(std::vector<std::string>{});
+std::vector<std::string> list_of(const HttpRequest& request, std::string_view name) {
+    const std::optional<std::string> text = text_of(request, name);
+    return text ? split_list(*text) : std::vector<std::string>{};
+}
+
+Result<std::vector<Hop>> common_hops(const HttpRequest& request, std::string_view text) {
+    const std::vector<std::string> from = split_list(text);
+    if (from.size() > kMostHops) {
+        return unreadable("X-Forwarded-For");
+    }
+    const std::vector<std::string> schemes = list_of(request, "X-Forwarded-Proto");
+    const std::vector<std::string> hosts = list_of(request, "X-Forwarded-Host");
     std::vector<Hop> hops;
     for (std::size_t index = 0; index < from.size(); ++index) {
         const std::size_t distance = from.size() - 1 - index;
@@ -138,22 +189,15 @@ Result<void> apply_forwarded(HttpRequest& request, std::span<const config::Addre
     if (!config::contains(trusted, request.client)) {
         return {};
     }
-    const auto standard = list_of(request, "Forwarded");
-    const auto common = list_of(request, "X-Forwarded-For");
+    const std::optional<std::string> standard = text_of(request, "Forwarded");
+    const std::optional<std::string> common = text_of(request, "X-Forwarded-For");
     if (standard && common) {
         return fail(ErrorCode::InvalidArgument,
                     "both Forwarded and X-Forwarded-For are there; the proxy must remove the one "
                     "that it does not write");
     }
-    if ((standard ? standard->size() : common ? common->size() : 0) > kMostHops) {
-        return unreadable(standard ? "Forwarded" : "X-Forwarded-For");
-    }
-    std::vector<Hop> hops;
-    if (standard) {
-        BJ_TRY(hops, standard_hops(*standard));
-    } else {
-        hops = common_hops(request, common.value_or(std::vector<std::string>{""}));
-    }
+    BJ_TRY(const std::vector<Hop> hops,
+           standard ? standard_hops(*standard) : common_hops(request, common.value_or("")));
     const Hop& client = client_of(hops, trusted);
     if (!client.from.empty()) {
         request.client = client.from;

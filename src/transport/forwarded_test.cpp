@@ -69,6 +69,38 @@ TEST(Forwarded, AHiddenClientLeavesTheProxy) {
     EXPECT_EQ(believed("10.0.0.1", {}).client, "10.0.0.1");
 }
 
+TEST(Forwarded, AClientCannotHideWhatItsProxyWrites) {
+    for (const char* from : {"[203.0.113.9]\", 198.51.100.7", "6.6.6.6\"x, 198.51.100.7",
+                             "\"6.6.6.6, 198.51.100.7", "\", \", 198.51.100.7"}) {
+        EXPECT_EQ(believed("10.0.0.1", {{"X-Forwarded-For", from}}).client, "198.51.100.7") << from;
+    }
+    for (const char* from :
+         {"for=6.6.6.6:\", for=198.51.100.7", "for=6.6.6.6;x=\"\\\", for=198.51.100.7",
+          "for=6.6.6.6;x=\", for=\"[2001:db8::9]\"", "\", for=198.51.100.7"}) {
+        HttpRequest request = request_from("10.0.0.1", {{"Forwarded", from}});
+        EXPECT_FALSE(apply_forwarded(request, proxies()).has_value()) << from;
+    }
+    HttpRequest two = request_from("10.0.0.1", {{"Forwarded", "for=6.6.6.6;x=\""}});
+    two.headers.emplace("Forwarded", "for=198.51.100.7");
+    EXPECT_FALSE(apply_forwarded(two, proxies()).has_value());
+    EXPECT_EQ(
+        believed("10.0.0.1", {{"Forwarded", "for=6.6.6.6;x=\"\\\",\", for=198.51.100.7"}}).client,
+        "198.51.100.7");
+}
+
+TEST(Forwarded, AnAddressIsAllOfItsElement) {
+    for (const char* node : {"[2001:db8::9]", "[2001:db8::9]:80", "2001:db8::9"}) {
+        EXPECT_EQ(believed("10.0.0.1", {{"X-Forwarded-For", node}}).client, "2001:db8::9") << node;
+    }
+    for (const char* node :
+         {"[2001:db8::9", "[2001:db8::9]x", "[2001:db8::9]:", "[2001:db8::9]:8 0",
+          "203.0.113.9:", "203.0.113.9:\"", "203.0.113.9 x", "[]", "["}) {
+        EXPECT_EQ(believed("10.0.0.1", {{"X-Forwarded-For", node}}).client, "10.0.0.1") << node;
+    }
+    EXPECT_EQ(believed("10.0.0.1", {{"Forwarded", "for=\"203.0.113.9:_port\""}}).client,
+              "203.0.113.9");
+}
+
 TEST(Forwarded, RefusesWhatOnlyAClientCanHaveWritten) {
     HttpRequest both = request_from(
         "10.0.0.1", {{"Forwarded", "for=192.0.2.1"}, {"X-Forwarded-For", "192.0.2.2"}});

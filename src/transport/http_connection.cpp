@@ -50,6 +50,9 @@ HttpRequest head_of(const Message& message) {
 }
 
 HttpResponse too_large(Bytes limit) {
+    if (limit.count == 0) {
+        return access::make_refusal(413, "no body is taken here");
+    }
     return access::make_refusal(
         413, fmt::format("the body is larger than the {} bytes allowed", limit.count));
 }
@@ -207,8 +210,10 @@ Task<HttpConnection::Reading> HttpConnection::read_head() {
 HttpRequest HttpConnection::known_head() const {
     if (parser_ && parser_->is_header_done()) {
         const std::string target(parser_->get().target());
+        const std::size_t end = std::min(target.find('?'), target.size());
         return {.method = parser_->get().method_string(),
-                .path = target.substr(0, target.find('?'))};
+                .path = target.substr(0, end),
+                .query = target.substr(std::min(end + 1, target.size()))};
     }
     const std::string_view line = waiting().substr(0, waiting().find_first_of("\r\n"));
     const std::size_t space = std::min(line.find(' '), line.size());
@@ -314,6 +319,9 @@ Task<std::optional<HttpResponse>> HttpConnection::read_pieces(HttpRequest* reque
     std::vector<char> piece(
         std::min<std::uint64_t>(parser_->content_length().value_or(kBodyPiece), kBodyPiece));
     std::uint64_t size = 0;
+    // Beast has no limit of its own for the line that begins a chunk, nor for what follows the last
+    // one; each waits here until it is whole.
+    buffer_.max_size(server_.options_.head.size.count + kBodyPiece);
     while (!parser_->is_done()) {
         parser_->get().body().data = piece.data();
         parser_->get().body().size = piece.size();

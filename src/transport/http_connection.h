@@ -54,7 +54,7 @@ class HttpConnection {
     // The head, or the refusal, or nothing if there is nobody to refuse.
     Task<Reading> read_head();
     Task<Wire::Error> read_more();
-    // Method and path, as far as they are known: what a refusal looks like depends on them.
+    // Method, path and query, as far as they are known: what a refusal looks like depends on them.
     [[nodiscard]] access::HttpRequest known_head() const;
     [[nodiscard]] Reading parse_head(std::size_t size);
     Task<Reading> read_body(access::HttpRequest request);

@@ -472,6 +472,37 @@ TEST_F(HttpServerTest, RefusesALargerBody) {
     EXPECT_TRUE(requests.empty());
 }
 
+// Neither is part of the body, whose size has a limit.
+TEST_F(HttpServerTest, RefusesAnEndlessLineBetweenChunks) {
+    start_echo();
+    const std::string begin = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string mebibyte(1 << 20U, 'x');
+    for (const std::string& text :
+         {"3;" + mebibyte, "3\r\nabc\r\n3;a=" + mebibyte, "0\r\nA: " + mebibyte, "0;" + mebibyte}) {
+        const auto client = connect();
+        const Answer answer = exchange(*client, begin + text);
+        EXPECT_EQ(answer.status, 400U) << text.substr(0, 16);
+        EXPECT_FALSE(answer.keeps_alive);
+        EXPECT_EQ(receive(*client).status, 0U);
+    }
+    EXPECT_TRUE(requests.empty());
+    const std::string long_one(20'000, 'x');
+    EXPECT_EQ(ask(begin + "3;" + long_one + "\r\nabc\r\n0\r\nA: " + long_one + "\r\n\r\n").body,
+              "abc");
+}
+
+TEST_F(HttpServerTest, AnEmptyBodyIsTakenWhereNoneIs) {
+    start_echo({.body_of = [](const HttpRequest&) { return access::BodyPlan{}; }});
+    const std::string begin = "GET / HTTP/1.1\r\nHost: a\r\n";
+    const auto client = connect();
+    EXPECT_EQ(exchange(*client, begin + "Content-Length: 0\r\n\r\n").status, 200U);
+    EXPECT_EQ(exchange(*client, begin + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n").status,
+              200U);
+    EXPECT_EQ(exchange(*client, begin + "Content-Length: 1000000\r\n\r\n").status, 413U);
+    EXPECT_EQ(ask(begin + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n").status, 413U);
+    EXPECT_EQ(requests.size(), 2U);
+}
+
 TEST_F(HttpServerTest, AClientThatIsStillSendingHearsTheRefusal) {
     start_echo({.body_limit = kibibytes(4)});
     const auto client = connect();

@@ -224,6 +224,20 @@ def test_announced_oversize_body_is_413_at_once(open_server, length):
     assert status_of_bytes(received) == 413
 
 
+@pytest.mark.parametrize("line", ["GET /health", "POST /health", "GET /openapi.json"])
+def test_a_body_is_413_where_everybody_may_ask(open_server, line):
+    lines = [f"{line} HTTP/1.1", f"Host: {open_server.address}", "Content-Length: 1000000"]
+    received = open_server.raw("\r\n".join([*lines, "", ""]).encode())
+    assert status_of_bytes(received) == 413
+
+
+@pytest.mark.parametrize("rest", [b"3;" + b"x" * (1 << 20), b"0\r\nA: " + b"x" * (1 << 20)],
+                         ids=["between chunks", "behind the last"])
+def test_an_endless_line_of_a_chunked_body_is_400(open_server, rest):
+    received = open_server.raw(head(open_server, "Transfer-Encoding: chunked") + rest)
+    assert status_of_bytes(received) == 400
+
+
 def test_announced_oversize_body_is_not_asked_for(open_server):
     received = open_server.raw(
         head(open_server, f"Content-Length: {BODY_LIMIT + 1}", "Expect: 100-continue"))

@@ -28,7 +28,7 @@ TYPES = {
     "belljar_audit_records_total": "counter", "belljar_audit_bytes_total": "counter",
     "belljar_audit_failures_total": "counter", "belljar_audit_lost_copies_total": "counter",
     "belljar_audit_last_seq": "gauge", "belljar_audit_signature_age_seconds": "gauge",
-    "belljar_audit_writable": "gauge",
+    "belljar_audit_writable": "gauge", "belljar_watch_failures_total": "counter",
     "sandbox_executions_total": "counter", "sandbox_execution_duration_seconds": "histogram",
     "sandbox_package_installs_total": "counter", "sandbox_errors_total": "counter",
     "mcp_executions_total": "counter", "mcp_execution_duration_seconds": "histogram",
