@@ -13,6 +13,7 @@
 #include "crypto/digest.h"
 #include "engine/denial_events.h"
 #include "engine/first_reading.h"
+#include "engine/grade.h"
 #include "engine/masking.h"
 #include "jar/step.h"
 #include "outcome/refused_calls.h"
@@ -41,7 +42,7 @@ constexpr Duration kTrialsBegin = std::chrono::seconds(1);
 
 SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
                           const Engine::Options& options) {
-    if (options.zygotes && !manifest.preload.empty()) {
+    if (options.zygotes && !is_nested(options.isolation) && !manifest.preload.empty()) {
         return SandboxInfo::Kind::Zygote;
     }
     const bool pooled = options.pool.ready > 0 && jar_of.ready.value_or(1) > 0;
@@ -677,6 +678,9 @@ void Engine::close() {
     directory_.stop();
     tools_.stop();
     pool_.close();
+    if (zygotes_) {
+        zygotes_->stop();
+    }
     if (runs_) {
         runs_->close();
     }
@@ -709,7 +713,7 @@ void Engine::prepare_usable() {
 }
 
 void Engine::start_zygotes() {
-    if (!options_.zygotes || zygotes_) {
+    if (!options_.zygotes || zygotes_ || is_nested(options_.isolation)) {
         return;
     }
     zygotes_.emplace(executor_, warden_, log_, *options_.zygotes,
