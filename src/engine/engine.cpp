@@ -337,6 +337,7 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
+    BJ_CO_TRY_VOID(admit(plan.request));  // who waited may have been blocked meanwhile
     plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
         RunStart start{.execution_id = plan.execution_id, .language = manifest->language};
