@@ -187,8 +187,8 @@ Sessions::SessionPtr Sessions::add(HostPtr host, const std::string& principal,
     return session;
 }
 
-Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
-                                                  runner::ManifestPtr manifest) {
+Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan, runner::ManifestPtr manifest,
+                                                  CancellationPtr cancellation) {
     const execution::RunRequest& request = plan->request;
     if (manifest->session == SessionKind::None) {
         co_return fail(
@@ -201,12 +201,16 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
     auto host = std::make_shared<Host>(executor_, std::move(jar));
     host->kind = manifest->session;
     host->memory = plan->limits.memory;
-    if (const Result<void> allowed = check_quota(request.principal); !allowed || closing_) {
+    Result<void> wanted = check_quota(request.principal);
+    if (closing_) {
+        wanted = fail(ErrorCode::Unavailable, "the server is stopping");
+    } else if (cancellation->requested()) {  // nobody would know of it, and no cell begin its rest
+        wanted = fail(ErrorCode::Cancelled, "the caller went away");
+    }
+    if (!wanted) {
         warden_.on_end(host->jar.id, [] {});
         warden_.kill(host->jar.id, KillReason::Cancelled);
-        co_return fail(
-            allowed ? Error{.code = ErrorCode::Unavailable, .message = "the server is stopping"}
-                    : allowed.error());
+        co_return fail(wanted.error());
     }
     host->jar.io.close_stdin();
     SessionPtr session = add(std::move(host), request.principal, manifest->language);
@@ -269,7 +273,7 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr m
         session = find_of_conversation(request);
     }
     if (!session) {
-        BJ_CO_TRY(session, co_await open(plan, manifest));
+        BJ_CO_TRY(session, co_await open(plan, manifest, cancellation));
     }
     BJ_CO_TRY(const Turn turn, co_await take_turn(session->host, cancellation));
     if (cancellation->requested()) {

@@ -130,7 +130,8 @@ class Sessions {
     [[nodiscard]] Result<SessionPtr> find(const std::string& principal,
                                           const std::string& id) const;
     [[nodiscard]] SessionPtr find_of_conversation(const execution::RunRequest& request) const;
-    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, runner::ManifestPtr manifest);
+    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, runner::ManifestPtr manifest,
+                                  CancellationPtr cancellation);
     [[nodiscard]] Result<void> check_quota(const std::string& principal) const;
     SessionPtr add(HostPtr host, const std::string& principal, const std::string& language);
     Task<Result<Turn>> take_turn(HostPtr host, CancellationPtr cancellation);
