@@ -9,6 +9,7 @@ import pytest
 from support_binary import environment, wait_until
 from support_mcp import StdioServer, initialize, request
 from support_processes import guests_of
+from support_server import read_answer
 from test_metrics import read
 
 TOKENS = {"one": "bj_token_of_one", "two": "bj_token_of_two"}
@@ -323,6 +324,19 @@ def test_javascript_keeps_one_process(server):
     assert result["session"]["state"] == "lost" and result["status"] == "killed"
     gone = session.post("/execute", {"code": "1", "session_id": session.id}, 404)
     assert "took its sandbox along" in gone["error"]
+
+
+def test_cells_that_wait_are_told_when_their_session_ends(server):
+    session = Session(server, language="javascript")
+    with server.start_run("await new Promise(r => setTimeout(r, 500)); process.abort()",
+                          session_id=session.id) as first:
+        wait_until(lambda: any(one["busy"] for one in
+                               server.request("GET", "/v1/sessions").json["sessions"]), "it runs")
+        waiting = [server.start_run("1", session_id=session.id) for _ in range(3)]
+        assert read_answer(first).json["session"]["state"] == "lost"
+        for connection in waiting:
+            with connection:
+                assert read_answer(connection).status == 404
 
 
 def test_javascript_has_no_undo(server):
