@@ -318,10 +318,11 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
         zygotes_ && zygotes_->ready(*suited)) {
         manifest = std::move(suited);
     }
-    BJ_CO_TRY(const DailyQuota::Reservation reservation,
+    BJ_CO_TRY(DailyQuota::Reservation reserved,
               quota_.reserve(plan.request.principal, limits_in_force(plan.request.principal),
                              state().used_today(plan.request.principal),
                              std::chrono::system_clock::now()));
+    const auto reservation = std::make_shared<DailyQuota::Reservation>(std::move(reserved));
     if (plan.request.trace_parent) {
         plan.request.environment.emplace("TRACEPARENT", *plan.request.trace_parent);
     }
@@ -340,11 +341,16 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
     BJ_CO_TRY_VOID(admit(plan.request));  // who waited may have been blocked meanwhile
     plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
-        RunStart start{.execution_id = plan.execution_id, .language = manifest->language};
+        const auto tell =
+            [on_start = live.watch.on_start, reservation,
+             start = RunStart{.execution_id = plan.execution_id, .language = manifest->language}] {
+                on_start(start);
+                reservation->end();
+            };
         if (decision.reading) {
-            decision.reading->on_pass([tell = live.watch.on_start, start] { tell(start); });
+            decision.reading->on_pass(tell);
         } else {
-            live.watch.on_start(start);
+            tell();
         }
     }
     live.reading = std::move(decision.reading);
