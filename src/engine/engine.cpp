@@ -173,8 +173,9 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
-            [this](runner::ManifestPtr manifest, const RunPlan* plan) {
-                return launch_waiting(std::move(manifest), plan);
+            [this](runner::ManifestPtr manifest, const RunPlan* plan,
+                   CancellationPtr cancellation) {
+                return launch_waiting(std::move(manifest), plan, std::move(cancellation));
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -409,7 +410,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
 // The program and its clock wait until the files are there.
 Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr manifest,
                                                CancellationPtr cancellation, LiveStreams live) {
-    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan));
+    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan, cancellation));
     Result<void> given = co_await live.stay->give(jar.files);
     if (given && cancellation->requested()) {
         given = fail(ErrorCode::Cancelled, "cancelled before it started");
@@ -443,8 +444,8 @@ void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
     }
 }
 
-Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
-                                                 const RunPlan* plan) {
+Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest, const RunPlan* plan,
+                                                 CancellationPtr cancellation) {
     const execution::Limits limits = plan->limits;
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
     BJ_CO_TRY(const approved::PackPtr tools, tools_for(*plan));
@@ -457,12 +458,19 @@ Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
         BJ_CO_TRY(LaunchedJar jar,
                   launch_jar(executor_, warden_, *manifest, limits,
                              {.begin = Begin::WhenTold, .zygote = zygote, .tools = tools}));
+        cancellation->on_request(
+            [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
         const bool waits = co_await jar.io.await_sign();
-        if (waits) {
+        cancellation->on_request(nullptr);
+        if (waits && !cancellation->requested()) {
             co_return jar;
         }
+        warden_.kill(jar.id, execution::KillReason::Cancelled);
         [[maybe_unused]] const Result<RawExit> exit =
             co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
+        if (cancellation->requested()) {
+            co_return fail(ErrorCode::Cancelled, "cancelled before it started");
+        }
         if (std::exchange(zygote, 0) == 0) {
             co_return fail(ErrorCode::Unavailable, "an interpreter could not be started");
         }

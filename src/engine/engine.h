@@ -141,7 +141,6 @@ class Engine final : public Executor {
     void load_languages();
     // Makes jars and warm interpreters ahead for what is usable, and for nothing else.
     void prepare_usable();
-    // Keeps interpreters warm, from which guests are forked.
     void start_zygotes();
     void serve_languages();
     Task<void> try_languages();
@@ -209,7 +208,8 @@ class Engine final : public Executor {
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
     Task<Result<LaunchedJar>> launch_waiting(runner::ManifestPtr manifest,
-                                             const execution::RunPlan* plan);
+                                             const execution::RunPlan* plan,
+                                             CancellationPtr cancellation);
     struct End {
         execution::RawExit exit{};
         std::optional<TakenFiles> files{};

@@ -451,6 +451,43 @@ TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
     }
 }
 
+class EngineWithSessionsTest : public EngineTest {
+   protected:
+    static Engine::Options with_sessions() {
+        Engine::Options keeping = options();
+        keeping.sessions.emplace();
+        return keeping;
+    }
+
+    void TearDown() override { keeping.close(); }
+
+    Engine keeping{context.get_executor(), link, generalists(), with_sessions(), log};
+};
+
+TEST_F(EngineWithSessionsTest, ACancelDoesNotWaitForTheInterpreter) {
+    start(execute(&keeping, {.code = "1", .session = true}, &run));
+    Order order = take_order();
+    EXPECT_EQ(order.message.waits, 1U);
+    run.cancellation->request();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    end(order, killed_for(KillReason::Cancelled));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Cancelled);
+}
+
+TEST_F(EngineWithSessionsTest, ASessionIsNotKeptIfItsCallerHasLeft) {
+    start(execute(&keeping, {.code = "1", .session = true}, &run));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), "\n"));
+    run.cancellation->request();
+    settle();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    end(order, killed_for(KillReason::Cancelled));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Cancelled);
+    EXPECT_TRUE(keeping.list_all_sessions().empty());
+}
+
 // As a service uses it: after the self-test jars are made ahead.
 class EngineWithPoolTest : public EngineTest {
    protected:

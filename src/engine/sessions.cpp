@@ -203,7 +203,7 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan, runner::M
     }
     BJ_CO_TRY_VOID(check_quota(request.principal));
     // Counted before the jar is made: who asks for many at once gets no more than others.
-    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan));
+    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan, cancellation));
     auto host = std::make_shared<Host>(executor_, std::move(jar));
     host->kind = manifest->session;
     host->memory = plan->limits.memory;

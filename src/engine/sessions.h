@@ -45,8 +45,8 @@ class Sessions {
     };
 
     // Gives a jar whose guest waits for its first order.
-    using Launcher =
-        std::function<Task<Result<LaunchedJar>>(runner::ManifestPtr, const execution::RunPlan*)>;
+    using Launcher = std::function<Task<Result<LaunchedJar>>(
+        runner::ManifestPtr, const execution::RunPlan*, CancellationPtr)>;
 
     struct Options {
         Bounds bounds{};
