@@ -31,6 +31,8 @@ constexpr Bytes kLargestOutput = gibibytes(1);
 constexpr int kMostTries = 20;
 constexpr std::chrono::seconds kShortestPause{1};
 constexpr std::chrono::seconds kLongestPause{5};
+// Who is told to come back later than this has not only found a queue full.
+constexpr std::chrono::seconds kLongestLack{60};
 
 std::unexpected<Error> invalid(std::string message) {
     return fail(ErrorCode::InvalidArgument, std::move(message));
@@ -70,8 +72,12 @@ Result<std::size_t> read_parallel(const json::value& value) {
     return static_cast<std::size_t>(*count);
 }
 
+// A quota that names no time ends by what its owner does, and that of a day not soon.
 bool lacks_room(const Error& error) {
-    return error.code == ErrorCode::Overloaded || error.code == ErrorCode::QuotaReached;
+    const bool by_itself =
+        error.code == ErrorCode::Overloaded ||
+        (error.code == ErrorCode::QuotaReached && error.retry_after > std::chrono::seconds(0));
+    return by_itself && error.retry_after <= kLongestLack;
 }
 
 // The result, with what the share of this batch has taken from it.

@@ -41,9 +41,9 @@ using BatchElement = std::variant<execution::RunResult, Error, Skipped>;
 using BatchResult = std::vector<BatchElement>;
 
 // Runs them within the principal's share: few are under way at once, and one that finds every
-// queue full is tried again, so that none fails for lack of room that comes later. If one fails and
-// the batch is to stop, what is before it goes on, what is behind it is cancelled or skipped.
-// `on_progress` is told how many are over each time one more is.
+// queue full is tried again, so that none fails for lack of room that comes within a minute. If one
+// fails and the batch is to stop, what is before it goes on, what is behind it is cancelled or
+// skipped. `on_progress` is told how many are over each time one more is.
 Task<BatchResult> run_batch(Executor* executor, Batch batch, std::string principal,
                             CancellationPtr cancellation,
                             std::function<void(std::size_t)> on_progress);

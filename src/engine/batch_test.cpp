@@ -20,8 +20,9 @@ using execution::RunRequest;
 using execution::RunResult;
 using execution::Status;
 
-// Runs are programs of one word: "ok", "bad", "wait" (until it is cancelled) or "full" (refused for
-// lack of room, once).
+// Runs are programs of one word: "ok", "bad", "wait" (until it is cancelled), "full" (refused for
+// lack of room, once), "day" or "own" (refused for a quota that is used up for long, or until its
+// owner ends something).
 class ScriptedExecutor : public Executor {
    public:
     Task<Result<RunResult>> execute(RunRequest request, CancellationPtr cancellation,
@@ -52,6 +53,11 @@ class ScriptedExecutor : public Executor {
         cancellation->on_request(nullptr);
         if (code == "full" && refused_.insert(code).second) {
             co_return fail({.code = ErrorCode::Overloaded, .message = "full"});
+        }
+        if (code == "day" || code == "own") {
+            co_return fail({.code = ErrorCode::QuotaReached,
+                            .message = "used up",
+                            .retry_after = std::chrono::hours(code == "day" ? 10 : 0)});
         }
         if (cancellation->requested()) {
             co_return RunResult{.status = Status::Cancelled};
@@ -171,6 +177,11 @@ TEST_F(BatchTest, StopsBehindTheFirstThatFails) {
 
 TEST_F(BatchTest, TriesAgainWhatFoundNoRoom) {
     EXPECT_EQ(states(batch_of({"full", "ok"})), "ok ok ");
+    EXPECT_EQ(executor.begun.size(), 3U);
+}
+
+TEST_F(BatchTest, DoesNotTryAgainWhatWaitingCannotMend) {
+    EXPECT_EQ(states(batch_of({"day", "own", "ok"})), "refused refused ok ");
     EXPECT_EQ(executor.begun.size(), 3U);
 }
 

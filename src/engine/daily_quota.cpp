@@ -20,9 +20,9 @@ std::chrono::seconds until_midnight(DailyQuota::WallTime now) {
     return std::chrono::ceil<std::chrono::seconds>(tomorrow - now);
 }
 
-DailyQuota::Reservation::~Reservation() {
-    if (quota_ != nullptr) {
-        quota_->give_back(principal_);
+void DailyQuota::Reservation::end() {
+    if (DailyQuota* const quota = std::exchange(quota_, nullptr)) {
+        quota->give_back(principal_);
     }
 }
 
@@ -30,8 +30,8 @@ Result<DailyQuota::Reservation> DailyQuota::reserve(const std::string& principal
                                                     const execution::PrincipalLimits& limits,
                                                     const execution::DailyUsage& used,
                                                     WallTime now) {
-    const auto found = under_way_.find(principal);
-    const std::uint64_t begun = used.runs + (found == under_way_.end() ? 0 : found->second);
+    const auto found = to_start_.find(principal);
+    const std::uint64_t begun = used.runs + (found == to_start_.end() ? 0 : found->second);
     if (const std::uint64_t runs = limits.runs_per_day.value_or(0); runs > 0 && begun >= runs) {
         return refuse(fmt::format("your {} runs", runs), now);
     }
@@ -39,14 +39,14 @@ Result<DailyQuota::Reservation> DailyQuota::reserve(const std::string& principal
     if (seconds > 0 && used.cpu >= std::chrono::seconds(seconds)) {
         return refuse(fmt::format("your {} CPU seconds", seconds), now);
     }
-    ++under_way_[principal];
+    ++to_start_[principal];
     return Reservation(*this, principal);
 }
 
 void DailyQuota::give_back(const std::string& principal) {
-    const auto found = under_way_.find(principal);
+    const auto found = to_start_.find(principal);
     if (--found->second == 0) {
-        under_way_.erase(found);
+        to_start_.erase(found);
     }
 }
 

@@ -13,14 +13,14 @@
 namespace belljar::engine {
 
 // Lets a principal begin a run as long as its day (UTC) is not used up. What runs have used is
-// counted elsewhere, when they end; here only those under way are known, so that many at once do
-// not slip through together. CPU time is looked at before a run: the last one may go over. On the
-// I/O thread; outlives its reservations.
+// counted elsewhere: each as it starts, its CPU time at its end. Here only those are known that are
+// still to start, so that many at once do not slip through together. CPU time is looked at before a
+// run: the last one may go over. On the I/O thread; outlives its reservations.
 class DailyQuota {
    public:
     using WallTime = std::chrono::system_clock::time_point;
 
-    // A run under way; over with its destruction.
+    // A run that is to start.
     class Reservation {
        public:
         Reservation(DailyQuota& quota, std::string principal)
@@ -31,7 +31,10 @@ class DailyQuota {
         Reservation& operator=(Reservation&&) = delete;
         Reservation(const Reservation&) = delete;
         Reservation& operator=(const Reservation&) = delete;
-        ~Reservation();
+        ~Reservation() { end(); }
+
+        // It has started, and is counted elsewhere.
+        void end();
 
        private:
         DailyQuota* quota_;
@@ -46,7 +49,7 @@ class DailyQuota {
    private:
     void give_back(const std::string& principal);
 
-    std::map<std::string, std::uint64_t> under_way_;  // by principal
+    std::map<std::string, std::uint64_t> to_start_;  // by principal
 };
 
 // Until the next day begins in UTC: from one second to a whole day.

@@ -28,7 +28,18 @@ TEST(DailyQuota, RefusesRunsBeyondTheDays) {
     EXPECT_NE(refused.error().message.find("3 runs"), std::string::npos);
 }
 
-TEST(DailyQuota, CountsRunsThatAreUnderWay) {
+TEST(DailyQuota, CountsARunOnceThatIsCountedElsewhereSinceItsStart) {
+    DailyQuota quota;
+    const execution::PrincipalLimits limits{.runs_per_day = 2};
+    auto first = quota.reserve("alice", limits, {}, at(1h));
+    ASSERT_TRUE(first);
+    first->end();
+    EXPECT_TRUE(quota.reserve("alice", limits, {.runs = 1}, at(1h)));
+    first->end();
+    EXPECT_FALSE(quota.reserve("alice", limits, {.runs = 2}, at(1h)));
+}
+
+TEST(DailyQuota, CountsRunsThatAreToStart) {
     DailyQuota quota;
     const execution::PrincipalLimits limits{.runs_per_day = 2};
     {

@@ -13,6 +13,7 @@
 #include "crypto/digest.h"
 #include "engine/denial_events.h"
 #include "engine/first_reading.h"
+#include "engine/grade.h"
 #include "engine/masking.h"
 #include "jar/step.h"
 #include "outcome/refused_calls.h"
@@ -41,7 +42,7 @@ constexpr Duration kTrialsBegin = std::chrono::seconds(1);
 
 SandboxInfo::Kind kind_of(const runner::Manifest& manifest, const runner::Manifest& jar_of,
                           const Engine::Options& options) {
-    if (options.zygotes && !manifest.preload.empty()) {
+    if (options.zygotes && !is_nested(options.isolation) && !manifest.preload.empty()) {
         return SandboxInfo::Kind::Zygote;
     }
     const bool pooled = options.pool.ready > 0 && jar_of.ready.value_or(1) > 0;
@@ -172,8 +173,9 @@ Engine::Engine(const asio::any_io_executor& executor, WardenLink& warden, runner
     if (options_.sessions) {
         sessions_.emplace(
             executor, warden,
-            [this](runner::ManifestPtr manifest, const RunPlan* plan) {
-                return launch_waiting(std::move(manifest), plan);
+            [this](runner::ManifestPtr manifest, const RunPlan* plan,
+                   CancellationPtr cancellation) {
+                return launch_waiting(std::move(manifest), plan, std::move(cancellation));
             },
             Sessions::Options{.bounds = *options_.sessions,
                               .limits = options_.policy.defaults,
@@ -317,10 +319,11 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
         zygotes_ && zygotes_->ready(*suited)) {
         manifest = std::move(suited);
     }
-    BJ_CO_TRY(const DailyQuota::Reservation reservation,
+    BJ_CO_TRY(DailyQuota::Reservation reserved,
               quota_.reserve(plan.request.principal, limits_in_force(plan.request.principal),
                              state().used_today(plan.request.principal),
                              std::chrono::system_clock::now()));
+    const auto reservation = std::make_shared<DailyQuota::Reservation>(std::move(reserved));
     if (plan.request.trace_parent) {
         plan.request.environment.emplace("TRACEPARENT", *plan.request.trace_parent);
     }
@@ -336,13 +339,19 @@ Task<Result<RunResult>> Engine::run(RunRequest request, CancellationPtr cancella
               co_await admission_.enter(plan.request.principal, asked + options_.queue_time,
                                         cancellation));
     const Duration waited = Clock::now() - asked;
+    BJ_CO_TRY_VOID(admit(plan.request));  // who waited may have been blocked meanwhile
     plan.execution_id = plan.request.execution_id.empty() ? make_uuid() : plan.request.execution_id;
     if (live.watch.on_start) {
-        RunStart start{.execution_id = plan.execution_id, .language = manifest->language};
+        const auto tell =
+            [on_start = live.watch.on_start, reservation,
+             start = RunStart{.execution_id = plan.execution_id, .language = manifest->language}] {
+                on_start(start);
+                reservation->end();
+            };
         if (decision.reading) {
-            decision.reading->on_pass([tell = live.watch.on_start, start] { tell(start); });
+            decision.reading->on_pass(tell);
         } else {
-            live.watch.on_start(start);
+            tell();
         }
     }
     live.reading = std::move(decision.reading);
@@ -401,7 +410,7 @@ Task<Result<RunResult>> Engine::run_in_jar(RunPlan plan, runner::ManifestPtr man
 // The program and its clock wait until the files are there.
 Task<Result<RunResult>> Engine::run_with_files(RunPlan plan, runner::ManifestPtr manifest,
                                                CancellationPtr cancellation, LiveStreams live) {
-    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan));
+    BJ_CO_TRY(LaunchedJar jar, co_await launch_waiting(manifest, &plan, cancellation));
     Result<void> given = co_await live.stay->give(jar.files);
     if (given && cancellation->requested()) {
         given = fail(ErrorCode::Cancelled, "cancelled before it started");
@@ -435,8 +444,8 @@ void Engine::remember_usage(const std::vector<execution::DailyUsage>& today) {
     }
 }
 
-Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
-                                                 const RunPlan* plan) {
+Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest, const RunPlan* plan,
+                                                 CancellationPtr cancellation) {
     const execution::Limits limits = plan->limits;
     const runner::ManifestPtr jar_of = languages_.runners().jar_of(manifest);
     BJ_CO_TRY(const approved::PackPtr tools, tools_for(*plan));
@@ -449,12 +458,19 @@ Task<Result<LaunchedJar>> Engine::launch_waiting(runner::ManifestPtr manifest,
         BJ_CO_TRY(LaunchedJar jar,
                   launch_jar(executor_, warden_, *manifest, limits,
                              {.begin = Begin::WhenTold, .zygote = zygote, .tools = tools}));
+        cancellation->on_request(
+            [this, id = jar.id] { warden_.kill(id, execution::KillReason::Cancelled); });
         const bool waits = co_await jar.io.await_sign();
-        if (waits) {
+        cancellation->on_request(nullptr);
+        if (waits && !cancellation->requested()) {
             co_return jar;
         }
+        warden_.kill(jar.id, execution::KillReason::Cancelled);
         [[maybe_unused]] const Result<RawExit> exit =
             co_await warden_.wait(jar.id, Clock::now() + kWardenGrace);
+        if (cancellation->requested()) {
+            co_return fail(ErrorCode::Cancelled, "cancelled before it started");
+        }
         if (std::exchange(zygote, 0) == 0) {
             co_return fail(ErrorCode::Unavailable, "an interpreter could not be started");
         }
@@ -677,6 +693,9 @@ void Engine::close() {
     directory_.stop();
     tools_.stop();
     pool_.close();
+    if (zygotes_) {
+        zygotes_->stop();
+    }
     if (runs_) {
         runs_->close();
     }
@@ -709,7 +728,7 @@ void Engine::prepare_usable() {
 }
 
 void Engine::start_zygotes() {
-    if (!options_.zygotes || zygotes_) {
+    if (!options_.zygotes || zygotes_ || is_nested(options_.isolation)) {
         return;
     }
     zygotes_.emplace(executor_, warden_, log_, *options_.zygotes,

@@ -141,7 +141,6 @@ class Engine final : public Executor {
     void load_languages();
     // Makes jars and warm interpreters ahead for what is usable, and for nothing else.
     void prepare_usable();
-    // Keeps interpreters warm, from which guests are forked.
     void start_zygotes();
     void serve_languages();
     Task<void> try_languages();
@@ -165,7 +164,8 @@ class Engine final : public Executor {
     [[nodiscard]] execution::RunAccount account_of(const execution::RunRequest& request) const;
     // Tells every overseer of a call that a guest's jar has just refused.
     void watch_denials(isolation::JarId jar, const execution::RunPlan& plan);
-    // The overseers' word on it: the answer, or the error that takes its place.
+    // The overseers' word on a request and on its end: the answer, or the error in its place.
+    [[nodiscard]] Result<void> admit(const execution::RunRequest& request) const;
     [[nodiscard]] Result<execution::RunResult> oversee(const execution::RunAccount& account,
                                                        Result<execution::RunResult> result) const;
     // What the request comes to before it waits for a place.
@@ -175,8 +175,7 @@ class Engine final : public Executor {
         bool asks = false;                        // a person has to agree first
         std::shared_ptr<FirstReading> reading{};  // in the run's own jar; nothing: none is left
     };
-    // Whether somebody only wants to know.
-    enum class Intent { Look, Run };
+    enum class Intent { Look, Run };  // Look: somebody only wants to know
     using Rules = std::shared_ptr<const policy::Rulebook>;
     [[nodiscard]] static Rules own_rules(const policy::Policy& policy);
     Task<Result<Decision>> decide(execution::RunRequest request, Intent intent);
@@ -209,7 +208,8 @@ class Engine final : public Executor {
                                                 CancellationPtr cancellation, LiveStreams live);
     // A jar whose guest waits for what it is told, with no clock yet.
     Task<Result<LaunchedJar>> launch_waiting(runner::ManifestPtr manifest,
-                                             const execution::RunPlan* plan);
+                                             const execution::RunPlan* plan,
+                                             CancellationPtr cancellation);
     struct End {
         execution::RawExit exit{};
         std::optional<TakenFiles> files{};

@@ -164,10 +164,15 @@ Result<const policy::Profile*> Engine::profile_for(const Rules& rules, const Run
         request.profile);
 }
 
-Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent) {
+Result<void> Engine::admit(const RunRequest& request) const {
     for (Overseer* overseer : options_.overseers) {
-        BJ_CO_TRY_VOID(overseer->admit(request));
+        BJ_TRY_VOID(overseer->admit(request));
     }
+    return {};
+}
+
+Task<Result<Engine::Decision>> Engine::decide(RunRequest request, Intent intent) {
+    BJ_CO_TRY_VOID(admit(request));
     // Other rules may come into force while this waits for something.
     const Rules rules = rules_;
     const Result<const policy::Profile*> profile = profile_for(rules, request);

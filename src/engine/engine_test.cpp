@@ -37,6 +37,15 @@ struct Caller {
     std::optional<Result<RunResult>> result;
 };
 
+class Gate final : public Overseer {
+   public:
+    [[nodiscard]] Result<void> admit(const RunRequest& /*request*/) override {
+        return open ? Result<void>{} : fail(ErrorCode::Denied, "you may run nothing");
+    }
+
+    bool open = true;
+};
+
 isolation::EndedMessage exited_with(int code) {
     isolation::EndedMessage ended{};
     ended.exited = 1;
@@ -133,6 +142,7 @@ class EngineTest : public testing::Test {
     jar::SocketPair sockets = jar::make_seqpacket_pair().value();
     Fd warden = std::move(sockets.second);
     WardenLink link{context.get_executor(), std::move(sockets.first), log};
+    Gate gate;
     Engine engine{context.get_executor(), link, generalists(), options(), log};
     Caller run;
 };
@@ -259,6 +269,21 @@ TEST_F(EngineTest, RunsWaitTheirTurnAndTooManyAreRefused) {
     Order next = take_order();
     end(next);
     EXPECT_TRUE(second.result && *second.result);
+}
+
+TEST_F(EngineTest, WhoIsBlockedWhileItWaitsDoesNotRun) {
+    engine.add_overseer(gate);
+    Caller second;
+    start(execute(&engine, {.code = "1"}, &run));
+    start(execute(&engine, {.code = "2"}, &second));
+    gate.open = false;
+    Order order = take_order();
+    end(order);
+    EXPECT_TRUE(run.result && *run.result) << "it had begun";
+    ASSERT_TRUE(second.result && !*second.result);
+    EXPECT_EQ(second.result->error().code, ErrorCode::Denied);
+    EXPECT_FALSE(has_order());
+    EXPECT_EQ(engine.figures().admission.running, 0U) << "it gave its place back";
 }
 
 TEST_F(EngineTest, AFailedJarIsAnErrorAndFreesItsPlace) {
@@ -424,6 +449,43 @@ TEST_F(EngineTest, AStrangeVersionIsNoCrash) {
         end(order);
         EXPECT_TRUE(tested) << "[" << repr << "]";
     }
+}
+
+class EngineWithSessionsTest : public EngineTest {
+   protected:
+    static Engine::Options with_sessions() {
+        Engine::Options keeping = options();
+        keeping.sessions.emplace();
+        return keeping;
+    }
+
+    void TearDown() override { keeping.close(); }
+
+    Engine keeping{context.get_executor(), link, generalists(), with_sessions(), log};
+};
+
+TEST_F(EngineWithSessionsTest, ACancelDoesNotWaitForTheInterpreter) {
+    start(execute(&keeping, {.code = "1", .session = true}, &run));
+    Order order = take_order();
+    EXPECT_EQ(order.message.waits, 1U);
+    run.cancellation->request();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    end(order, killed_for(KillReason::Cancelled));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Cancelled);
+}
+
+TEST_F(EngineWithSessionsTest, ASessionIsNotKeptIfItsCallerHasLeft) {
+    start(execute(&keeping, {.code = "1", .session = true}, &run));
+    Order order = take_order();
+    ASSERT_TRUE(write_all(order.fd(GuestFd::Report), "\n"));
+    run.cancellation->request();
+    settle();
+    EXPECT_EQ(take_kill(), KillReason::Cancelled);
+    end(order, killed_for(KillReason::Cancelled));
+    ASSERT_TRUE(run.result && !*run.result);
+    EXPECT_EQ(run.result->error().code, ErrorCode::Cancelled);
+    EXPECT_TRUE(keeping.list_all_sessions().empty());
 }
 
 // As a service uses it: after the self-test jars are made ahead.

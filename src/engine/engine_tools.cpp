@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
+#include "engine/grade.h"
 #include "runner/manifest.h"
 
 // What the engine has to do with approved tools: who gets which, and whether they can be imported,
@@ -47,10 +48,6 @@ std::optional<std::vector<Refusal>> refusals_in(const RunResult& result,
         }
     }
     return refusals;
-}
-
-bool is_nested(const execution::Isolation& isolation) {
-    return isolation.mode == jar::name_of(jar::Mode::Nested);
 }
 
 std::vector<std::string> modules_of(const approved::Collection& collection) {

@@ -81,6 +81,10 @@ execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode) {
     return isolation;
 }
 
+bool is_nested(const execution::Isolation& isolation) {
+    return isolation.mode == jar::name_of(jar::Mode::Nested);
+}
+
 std::vector<std::string_view> layer_names() {
     std::vector<std::string_view> names;
     for (const KnownLayer& known : kLayers) {

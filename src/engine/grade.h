@@ -14,6 +14,9 @@ namespace belljar::engine {
 // What holds for every jar, in words: the grade, and each layer that a jar could have and has not.
 [[nodiscard]] execution::Isolation grade_of(std::uint32_t layers, jar::Mode mode);
 
+// Without namespaces a jar has no tree of its own, and nobody forks its guest.
+[[nodiscard]] bool is_nested(const execution::Isolation& isolation);
+
 // Every layer that there is, by the names that stand in `missing`.
 [[nodiscard]] std::vector<std::string_view> layer_names();
 

@@ -34,6 +34,8 @@ TEST(Grade, WithEveryLayerIsFull) {
 TEST(Grade, SaysTheMode) {
     EXPECT_EQ(grade_of(kAll, jar::Mode::Rootless).mode, "rootless");
     EXPECT_EQ(grade_of(kAll, jar::Mode::Nested).mode, "nested");
+    EXPECT_TRUE(is_nested(grade_of(kAll, jar::Mode::Nested)));
+    EXPECT_FALSE(is_nested(grade_of(kAll, jar::Mode::Rootless)));
 }
 
 TEST(Grade, WithoutALayerOfFullIsStandard) {

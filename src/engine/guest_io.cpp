@@ -20,6 +20,7 @@ namespace {
 using isolation::GuestFd;
 
 constexpr std::size_t kChunk = 64 * 1024;
+constexpr Duration kLongestWaitForSign = std::chrono::seconds(60);
 constexpr Duration kFirstMoments = std::chrono::milliseconds(5);
 constexpr std::size_t kReportLimit = 20 * 1024 * 1024;  // of what the reader takes, and more
 
@@ -82,11 +83,17 @@ void GuestIo::set_limits(const execution::Limits& limits) {
 }
 
 Task<bool> GuestIo::await_sign() {
+    using asio::experimental::awaitable_operators::operator||;
     if (!report_pipe_.watch()) {
         co_return false;
     }
     std::array<char, 16> buffer{};
-    const std::size_t count = co_await report_pipe_.read_some(buffer);
+    asio::steady_timer deadline(report_pipe_.executor(), kLongestWaitForSign);
+    boost::system::error_code ignored;
+    const auto first =
+        co_await (report_pipe_.read_some(buffer) ||
+                  deadline.async_wait(asio::redirect_error(asio::use_awaitable, ignored)));
+    const std::size_t count = first.index() == 0 ? std::get<0>(first) : 0;
     report_pipe_.rest();
     report_.append(buffer.data(), count);
     signed_at_ = Clock::now();

@@ -51,7 +51,8 @@ class GuestIo {
     std::array<Fd, isolation::kGuestFdCount> take_guest_ends(Fd program);
     // For pipes that were made before it was known what for.
     void set_limits(const execution::Limits& limits);
-    // Until the bootstrap says that it waits for the request. False if the guest ended before.
+    // Until the bootstrap says that it waits for the request. False if the guest ended before, or
+    // has not said so after a minute.
     Task<bool> await_sign();
     // Called at most once, when a stream exceeds limits.output_flood.
     void on_flood(std::function<void()> handler) { on_flood_ = std::move(handler); }

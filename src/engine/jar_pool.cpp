@@ -1,7 +1,6 @@
 #include "engine/jar_pool.h"
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
@@ -10,7 +9,6 @@ namespace belljar::engine {
 namespace {
 
 constexpr std::size_t kMostUnderWay = 2;
-constexpr Duration kLongestMaking = std::chrono::seconds(60);
 // A run that has just taken a jar needs the warden and a processor more than the next jar does.
 constexpr Duration kRestAfterTake = std::chrono::milliseconds(10);
 // Of a crowd of runs most make their own jars anyway. One that is made ahead has a disk for
@@ -295,7 +293,6 @@ Task<void> JarPool::make(ShelfPtr shelf) {
 }
 
 Task<bool> JarPool::try_make(ShelfPtr shelf) {
-    using asio::experimental::awaitable_operators::operator||;
     const Birth birth{.begin = Begin::WhenTold,
                       .zygote = zygotes_ == nullptr ? 0 : zygotes_->take(*shelf->manifest),
                       .tools = tools_};
@@ -305,11 +302,8 @@ Task<bool> JarPool::try_make(ShelfPtr shelf) {
         co_return false;
     }
     warden_.on_end(jar->id, [] {});  // its pipes tell
-    asio::steady_timer deadline(executor_, kLongestMaking);
-    boost::system::error_code ignored;
-    const auto first = co_await (jar->io.await_sign() || deadline.async_wait(asio::redirect_error(
-                                                             asio::use_awaitable, ignored)));
-    if (first.index() != 0 || !std::get<0>(first) || closing_ || shelf->retired) {
+    const bool waits = co_await jar->io.await_sign();
+    if (!waits || closing_ || shelf->retired) {
         warden_.kill(jar->id, execution::KillReason::Cancelled);
         co_return false;
     }

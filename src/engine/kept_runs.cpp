@@ -100,6 +100,7 @@ void KeptRuns::Observation::start(const RunStart& begun) {
 
 void KeptRuns::Observation::finish(const std::shared_ptr<const Result<RunResult>>& ended) {
     const Result<RunResult>& result = *ended;
+    runs_.observed_.erase(this);
     if (view_.execution_id.empty()) {
         return;  // refused: there was no run
     }
@@ -128,8 +129,11 @@ KeptRuns::KeptRuns(const asio::any_io_executor& executor, storage::StateDatabase
 std::shared_ptr<KeptRuns::Observation> KeptRuns::observe(const RunRequest& request,
                                                          const std::string& code_sha256,
                                                          CancellationPtr cancellation) {
-    return std::make_shared<Observation>(*this, view_of(request, code_sha256),
-                                         std::move(cancellation));
+    auto observation =
+        std::make_shared<Observation>(*this, view_of(request, code_sha256), cancellation);
+    observed_[observation.get()] = {.principal = request.principal,
+                                    .cancellation = std::move(cancellation)};
+    return observation;
 }
 
 // The text of a result is made where nobody waits for it. The end of a short run takes the place of
@@ -239,6 +243,11 @@ void KeptRuns::end_background(const std::string& principal, const std::string& e
 
 void KeptRuns::cancel_all_of(const std::string& principal) {
     std::vector<CancellationPtr> wishes;
+    for (const auto& [observation, asked] : observed_) {
+        if (asked.principal == principal) {
+            wishes.push_back(asked.cancellation);
+        }
+    }
     for (const auto& [id, live] : live_) {
         if (live.view.principal == principal) {
             wishes.push_back(live.cancellation);

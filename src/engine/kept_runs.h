@@ -61,12 +61,17 @@ class KeptRuns final : public Runs {
                                             std::string execution_id) override;
     Task<Result<execution::RunView>> start(execution::RunRequest request) override;
 
-    // Ends all that a principal has.
+    // Ends all that a principal has, also what still waits for its turn.
     void cancel_all_of(const std::string& principal);
     // Ends those that nobody waits for.
     void close();
 
    private:
+    struct Asked {
+        std::string principal{};
+        CancellationPtr cancellation{};
+    };
+
     struct Live {
         execution::RunView view{};
         CancellationPtr cancellation{};
@@ -82,6 +87,7 @@ class KeptRuns final : public Runs {
     Execute execute_;
     Bounds bounds_;
     std::string grade_;
+    std::map<const Observation*, Asked> observed_;   // until they are over
     std::map<std::string, Live> live_;               // by execution id
     std::map<std::string, std::size_t> background_;  // by principal
     std::size_t background_total_ = 0;

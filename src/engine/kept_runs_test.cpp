@@ -9,7 +9,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/json.h"
 #include "engine/result_text.h"
@@ -168,6 +170,24 @@ TEST_F(KeptRunsTest, RunsInTheBackgroundAreBounded) {
     io.run();
     const auto page = run(runs->list({.state = RunState::Running}));
     EXPECT_TRUE(page->runs.empty());
+}
+
+TEST_F(KeptRunsTest, EndsAllOfAPrincipalAndWhatStillWaitsForItsTurn) {
+    std::map<std::string, CancellationPtr> wishes;
+    std::vector<std::shared_ptr<KeptRuns::Observation>> records;
+    for (const std::string principal : {"ann", "bob"}) {
+        wishes[principal] = std::make_shared<Cancellation>();
+        records.push_back(runs->observe({.principal = principal}, "", wishes[principal]));
+    }
+    runs->cancel_all_of("ann");
+    EXPECT_TRUE(wishes["ann"]->requested());
+    runs->cancel_all_of("eve");
+    EXPECT_FALSE(wishes["bob"]->requested());
+    for (const auto& record : records) {
+        record->finish(std::make_shared<const Result<RunResult>>(fail(ErrorCode::Cancelled, "")));
+    }
+    runs->cancel_all_of("bob");
+    EXPECT_FALSE(wishes["bob"]->requested()) << "it is over";
 }
 
 TEST_F(KeptRunsTest, AKeyIsClaimedOnceAndAMarkUsedOnce) {

@@ -17,7 +17,8 @@ class Overseer {
     Overseer& operator=(const Overseer&) = delete;
     virtual ~Overseer() = default;
 
-    // Before anything else is done about a request; the error is its refusal.
+    // Before anything else is done about a request, and again when it has waited for its place; the
+    // error is its refusal.
     [[nodiscard]] virtual Result<void> admit(const execution::RunRequest& /*request*/) {
         return {};
     }

@@ -79,10 +79,16 @@ Sessions::Turn::~Turn() {
     if (!host_) {
         return;
     }
-    host_->busy = false;
-    if (!host_->waiting.empty()) {
-        host_->waiting.front()->cancel();
+    if (!host_->alive) {
+        host_->jar.files.reset();  // nobody awaits them
     }
+    if (!host_->alive || host_->waiting.empty()) {
+        host_->busy = false;
+        return;
+    }
+    asio::steady_timer* const next = host_->waiting.front();
+    host_->waiting.pop_front();
+    next->cancel();
 }
 
 Sessions::Sessions(const asio::any_io_executor& executor, WardenLink& warden, Launcher launcher,
@@ -187,8 +193,8 @@ Sessions::SessionPtr Sessions::add(HostPtr host, const std::string& principal,
     return session;
 }
 
-Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
-                                                  runner::ManifestPtr manifest) {
+Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan, runner::ManifestPtr manifest,
+                                                  CancellationPtr cancellation) {
     const execution::RunRequest& request = plan->request;
     if (manifest->session == SessionKind::None) {
         co_return fail(
@@ -197,16 +203,20 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
     }
     BJ_CO_TRY_VOID(check_quota(request.principal));
     // Counted before the jar is made: who asks for many at once gets no more than others.
-    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan));
+    BJ_CO_TRY(LaunchedJar jar, co_await launcher_(manifest, plan, cancellation));
     auto host = std::make_shared<Host>(executor_, std::move(jar));
     host->kind = manifest->session;
     host->memory = plan->limits.memory;
-    if (const Result<void> allowed = check_quota(request.principal); !allowed || closing_) {
+    Result<void> wanted = check_quota(request.principal);
+    if (closing_) {
+        wanted = fail(ErrorCode::Unavailable, "the server is stopping");
+    } else if (cancellation->requested()) {  // nobody would know of it, and no cell begin its rest
+        wanted = fail(ErrorCode::Cancelled, "the caller went away");
+    }
+    if (!wanted) {
         warden_.on_end(host->jar.id, [] {});
         warden_.kill(host->jar.id, KillReason::Cancelled);
-        co_return fail(
-            allowed ? Error{.code = ErrorCode::Unavailable, .message = "the server is stopping"}
-                    : allowed.error());
+        co_return fail(wanted.error());
     }
     host->jar.io.close_stdin();
     SessionPtr session = add(std::move(host), request.principal, manifest->language);
@@ -215,28 +225,41 @@ Task<Result<Sessions::SessionPtr>> Sessions::open(const RunPlan* plan,
 }
 
 Task<Result<Sessions::Turn>> Sessions::take_turn(HostPtr host, CancellationPtr cancellation) {
-    const TimePoint deadline = Clock::now() + options_.bounds.patience;
-    while (host->busy && host->alive) {
-        asio::steady_timer wait(executor_, deadline);
-        const auto place = host->waiting.insert(host->waiting.end(), &wait);
+    bool has_turn = host->alive && !std::exchange(host->busy, true);
+    if (host->alive && !has_turn) {
+        asio::steady_timer wait(executor_, Clock::now() + options_.bounds.patience);
+        host->waiting.push_back(&wait);
         cancellation->on_request([&wait] { wait.cancel(); });
         boost::system::error_code ignored;
-        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        if (!cancellation->requested()) {  // or there is nobody left to end the wait
+            co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        }
         cancellation->on_request(nullptr);
-        host->waiting.erase(place);
-        if (cancellation->requested()) {
-            co_return fail(ErrorCode::Cancelled, "the caller went away");
-        }
-        if (Clock::now() >= deadline) {
-            co_return fail(ErrorCode::Conflict,
-                           "the session is busy with another cell; wait for it, or fork it");
-        }
+        // Who is no longer in the list has been given the turn.
+        has_turn = std::erase(host->waiting, &wait) == 0;
+    }
+    std::optional<Turn> turn;
+    if (has_turn) {
+        turn.emplace(host);
     }
     if (!host->alive) {
         co_return fail(ErrorCode::NotFound, std::string(kGone));
     }
-    host->busy = true;
-    co_return Turn(host);
+    if (cancellation->requested()) {
+        co_return fail(ErrorCode::Cancelled, "the caller went away");
+    }
+    if (!turn) {
+        co_return fail(ErrorCode::Conflict,
+                       "the session is busy with another cell; wait for it, or fork it");
+    }
+    co_return std::move(*turn);
+}
+
+void Sessions::close_to_all(Host& host) {
+    host.alive = false;
+    for (asio::steady_timer* waiting : host.waiting) {
+        waiting->cancel();
+    }
 }
 
 void Sessions::stop(const HostPtr& host, KillReason reason) {
@@ -269,12 +292,10 @@ Task<Result<RunResult>> Sessions::run(const RunPlan* plan, runner::ManifestPtr m
         session = find_of_conversation(request);
     }
     if (!session) {
-        BJ_CO_TRY(session, co_await open(plan, manifest));
+        BJ_CO_TRY(session, co_await open(plan, manifest, cancellation));
     }
     BJ_CO_TRY(const Turn turn, co_await take_turn(session->host, cancellation));
-    if (cancellation->requested()) {
-        co_return fail(ErrorCode::Cancelled, "the caller went away");
-    }
+    BJ_CO_TRY_VOID(find(request.principal, session->id));  // its jar may be that of a fork by now
     if (live.stay) {
         BJ_CO_TRY_VOID(co_await bring_files(session, live.stay));
     }
@@ -491,7 +512,7 @@ void Sessions::forget(const std::string& id, std::string reason) {
 }
 
 void Sessions::lose(const HostPtr& host, const std::string& reason) {
-    host->alive = false;
+    close_to_all(*host);
     std::vector<std::string> ids;
     for (const auto& [id, session] : sessions_) {
         if (session->host == host) {
@@ -510,7 +531,7 @@ void Sessions::end(const SessionPtr& session, std::string reason) {
         tasks_.spawn("end of a session", end_branch(host, session->id));
         return;
     }
-    host->alive = false;
+    close_to_all(*host);
     if (!host->busy) {            // or else who talks to it sees to its end
         host->jar.files.reset();  // nobody awaits them
         warden_.on_end(host->jar.id, [host] {});

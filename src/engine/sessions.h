@@ -45,8 +45,8 @@ class Sessions {
     };
 
     // Gives a jar whose guest waits for its first order.
-    using Launcher =
-        std::function<Task<Result<LaunchedJar>>(runner::ManifestPtr, const execution::RunPlan*)>;
+    using Launcher = std::function<Task<Result<LaunchedJar>>(
+        runner::ManifestPtr, const execution::RunPlan*, CancellationPtr)>;
 
     struct Options {
         Bounds bounds{};
@@ -89,7 +89,7 @@ class Sessions {
         asio::steady_timer clock;  // of the running cell
         bool busy = false;
         bool alive = true;
-        std::list<asio::steady_timer*> waiting{};
+        std::list<asio::steady_timer*> waiting{};                    // for their turn, in order
         execution::KillReason reason = execution::KillReason::None;  // why the cell was stopped
         std::string running{};                                       // whose cell
         runner::SessionKind kind = runner::SessionKind::Copies;
@@ -115,7 +115,7 @@ class Sessions {
     };
     using SessionPtr = std::shared_ptr<Session>;
 
-    // The right to talk to a host, given back when it is destroyed.
+    // The right to talk to a host. Goes to the next who waits when it is destroyed.
     class Turn {
        public:
         explicit Turn(HostPtr host) : host_(std::move(host)) {}
@@ -130,10 +130,13 @@ class Sessions {
     [[nodiscard]] Result<SessionPtr> find(const std::string& principal,
                                           const std::string& id) const;
     [[nodiscard]] SessionPtr find_of_conversation(const execution::RunRequest& request) const;
-    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, runner::ManifestPtr manifest);
+    Task<Result<SessionPtr>> open(const execution::RunPlan* plan, runner::ManifestPtr manifest,
+                                  CancellationPtr cancellation);
     [[nodiscard]] Result<void> check_quota(const std::string& principal) const;
     SessionPtr add(HostPtr host, const std::string& principal, const std::string& language);
     Task<Result<Turn>> take_turn(HostPtr host, CancellationPtr cancellation);
+    // From now on nobody has a turn; whoever waits for one is told.
+    static void close_to_all(Host& host);
     void watch_idle(const HostPtr& host);
     void rest(const SessionPtr& session);
     // Ends the running cell: from inside the jar or, if that does not help, with the jar.

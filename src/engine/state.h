@@ -30,7 +30,7 @@ class State {
     // keeps it.
     virtual Task<Result<void>> use_once(std::string mark, execution::WallTime expires);
 
-    // Counted by the engine at the end of each run.
+    // Counted by the engine: each run as it starts, its CPU time at its end.
     [[nodiscard]] virtual execution::DailyUsage used_today(const std::string& principal) const;
     virtual Task<Result<std::vector<execution::DailyUsage>>> usage(execution::UsageQuery query);
 };

@@ -71,6 +71,10 @@ execution::DeniedCall to_denied_call(const jar::DenialRecord& record) {
 // way.
 constexpr auto kCellGrace = std::chrono::seconds(3);
 constexpr auto kPatience = std::chrono::seconds(10);  // with a warden that takes no orders
+// A clock that rings so late did not ring for us: this process was stopped, perhaps with the
+// warden.
+constexpr auto kHeldUp = std::chrono::seconds(1);
+constexpr auto kTimeAfterThat = std::chrono::seconds(30);
 
 isolation::StartMessage make_start(JarId jar, const execution::Limits& limits, Files files) {
     isolation::StartMessage message{};
@@ -101,22 +105,30 @@ Task<void> WardenLink::listen() {
         if (error) {
             co_return;  // closed
         }
-        Result<isolation::Packet> packet = jar::receive_packet(socket_);
-        if (!packet && packet.error().sys_errno == EAGAIN) {
-            continue;
-        }
-        if (!packet || packet->data.empty()) {
+        if (!take_messages()) {
             lose();
             co_return;
+        }
+    }
+}
+
+bool WardenLink::take_messages() {
+    while (alive_) {
+        Result<isolation::Packet> packet = jar::receive_packet(socket_);
+        if (!packet && packet.error().sys_errno == EAGAIN) {
+            return true;
+        }
+        if (!packet || packet->data.empty()) {
+            return false;
         }
         const auto message = isolation::decode_warden_message(packet->data);
         if (!message) {
             log_.error("the warden sent nonsense", {{"reason", message.error().describe()}});
-            lose();
-            co_return;
+            return false;
         }
         handle(*message, std::move(packet->fds));
     }
+    return true;
 }
 
 Result<JarId> WardenLink::launch(const isolation::Launch& launch,
@@ -170,12 +182,24 @@ Task<std::optional<RawExit>> WardenLink::look(JarId jar, TimePoint give_up) {
     }
     const std::shared_ptr<Waiting> waiting = found->second;
     waiting->cell.reset();
-    while (!waiting->cell && !waiting->outcome && Clock::now() < give_up) {
+    co_await await_news(waiting, give_up, [](const Waiting& jar_of_cell) {
+        return jar_of_cell.cell || jar_of_cell.outcome;
+    });
+    co_return std::exchange(waiting->cell, std::nullopt);
+}
+
+Task<void> WardenLink::await_news(std::shared_ptr<Waiting> waiting, TimePoint give_up, Came came) {
+    while (!came(*waiting)) {
         waiting->done.expires_at(give_up);
         boost::system::error_code ignored;
         co_await waiting->done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        const TimePoint now = Clock::now();
+        if (now >= give_up + kHeldUp) {
+            give_up = now + kTimeAfterThat;
+        } else if (now >= give_up) {
+            co_return;
+        }
     }
-    co_return std::exchange(waiting->cell, std::nullopt);
 }
 
 void WardenLink::on_end(JarId jar, std::function<void()> handler) {
@@ -191,11 +215,8 @@ void WardenLink::on_end(JarId jar, std::function<void()> handler) {
 
 Task<Result<RawExit>> WardenLink::wait(JarId jar, TimePoint give_up) {
     const std::shared_ptr<Waiting> waiting = waiting_.at(jar);
-    if (!waiting->outcome) {
-        waiting->done.expires_at(give_up);
-        boost::system::error_code ignored;
-        co_await waiting->done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
+    co_await await_news(waiting, give_up,
+                        [](const Waiting& ended) { return ended.outcome.has_value(); });
     waiting_.erase(jar);
     if (!waiting->outcome) {
         // A warden that breaks its own deadlines cannot be trusted with another jar.

@@ -70,7 +70,8 @@ class WardenLink {
     // For a jar that nobody waits for: what to do at its end, at once if that has been. nullptr
     // leaves the end to wait().
     void on_end(isolation::JarId jar, std::function<void()> handler);
-    // What became of a jar that was launched; at the latest at `give_up`.
+    // What became of a jar that was launched; at the latest at `give_up`, or some time after this
+    // process was held up beyond it.
     Task<Result<execution::RawExit>> wait(isolation::JarId jar, TimePoint give_up);
     void kill(isolation::JarId jar, execution::KillReason reason);
     // What to do when a guest of the jar tries something that is refused, for the first time of its
@@ -113,6 +114,10 @@ class WardenLink {
     Result<void> post(std::vector<std::byte> data, std::vector<Fd> fds = {});
     Result<void> try_send(const Outgoing& message) const;
     void await_room();
+    // All that has come. False if nothing more can.
+    bool take_messages();
+    using Came = bool (*)(const Waiting&);
+    Task<void> await_news(std::shared_ptr<Waiting> waiting, TimePoint give_up, Came came);
     void handle(const isolation::WardenMessage& message, std::vector<Fd> fds);
     void handle_denied(const isolation::DeniedMessage& message);
     void finish(isolation::JarId jar, Result<execution::RawExit> outcome);

@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
+#include <thread>
 
 namespace belljar::engine {
 namespace {
@@ -300,6 +301,34 @@ TEST_F(WardenLinkTest, DoesNotGoOnWithAWardenThatForgetsAJar) {
     testing::internal::GetCapturedStderr();
     EXPECT_EQ(told.outcome->error().code, ErrorCode::Unavailable);
     EXPECT_FALSE(link->alive());
+}
+
+TEST_F(WardenLinkTest, ListensToAllThatHasComeBeforeItGivesUp) {
+    const std::array<JarId, 3> jars{launch(), launch(), launch()};
+    std::array<Told, 3> told;
+    for (std::size_t index = 0; index < jars.size(); ++index) {
+        wait(jars[index], told[index], milliseconds(100));
+    }
+    for (const JarId jar : jars) {
+        ASSERT_TRUE(isolation::send_message(warden, end_of(jar)));
+    }
+    std::this_thread::sleep_for(milliseconds(110));  // nobody listens
+    settle();
+    for (const Told& one : told) {
+        EXPECT_TRUE(one.outcome && *one.outcome);
+    }
+    EXPECT_TRUE(link->alive());
+}
+
+TEST_F(WardenLinkTest, AWardenHasTimeAgainAfterThisProcessWasHeldUp) {
+    const JarId jar = launch();
+    Told told;
+    wait(jar, told, -seconds(5));  // as if it had been stopped since
+    EXPECT_FALSE(told.outcome);
+    say(end_of(jar, 9));
+    ASSERT_TRUE(told.outcome && *told.outcome);
+    EXPECT_EQ((*told.outcome)->wait_status, 9);
+    EXPECT_TRUE(link->alive());
 }
 
 TEST_F(WardenLinkTest, ClosingCancelsWhatWaits) {

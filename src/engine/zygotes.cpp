@@ -54,6 +54,13 @@ void Zygotes::serve(const std::vector<runner::ManifestPtr>& manifests) {
     }
 }
 
+void Zygotes::stop() {
+    stopped_ = true;
+    for (const SlotPtr& slot : slots_) {
+        slot->again.cancel();
+    }
+}
+
 bool Zygotes::ready(const runner::Manifest& manifest) const {
     const SlotPtr slot = slot_of(manifest);
     return slot != nullptr && slot->current != 0;
@@ -112,6 +119,9 @@ void Zygotes::expect_readings(const runner::Manifest& manifest) {
 }
 
 void Zygotes::begin(const SlotPtr& slot) {
+    if (stopped_) {
+        return;
+    }
     slot->reads = slot->last_reading && Clock::now() - *slot->last_reading < lifetime_.age;
     const Result<std::uint32_t> started = warden_.start_zygote(
         command_of(*slot->manifest, slot->reads), slot->manifest->bootstrap,
@@ -128,6 +138,9 @@ void Zygotes::begin(const SlotPtr& slot) {
 }
 
 void Zygotes::begin_later(const SlotPtr& slot) {
+    if (stopped_) {
+        return;
+    }
     slot->pause = std::clamp(slot->pause * 2, kFirstPause, kLongestPause);
     slot->again.expires_after(slot->pause);
     slot->again.async_wait([this, slot](const boost::system::error_code& stopped) {

@@ -36,6 +36,8 @@ class Zygotes {
 
     // Keeps one for each of these that has modules to preload, and for no others.
     void serve(const std::vector<runner::ManifestPtr>& manifests);
+    // Begins no more; those that there are end with the link to the warden.
+    void stop();
     // Who forks the next guest; 0: nobody is ready, the command has to be executed.
     [[nodiscard]] std::uint32_t take(const runner::Manifest& manifest);
     [[nodiscard]] bool ready(const runner::Manifest& manifest) const;
@@ -78,6 +80,7 @@ class Zygotes {
     Trial trial_;
     std::function<void()> changed_ = [] {};
     std::list<SlotPtr> slots_;
+    bool stopped_ = false;
 };
 
 }  // namespace belljar::engine

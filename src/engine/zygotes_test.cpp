@@ -177,6 +177,24 @@ TEST_F(ZygotesTest, WhatWasReadLongAgoIsNotPreparedFor) {
     EXPECT_EQ(reads, (std::vector{false, true, false}));
 }
 
+TEST_F(ZygotesTest, NothingIsAwaitedAfterTheStop) {
+    start({});
+    say(1, 0);
+    zygotes->stop();
+    link.close();
+    settle();
+    EXPECT_TRUE(context.stopped()) << "the next one is still to come";
+}
+
+TEST_F(ZygotesTest, NoneIsBegunAfterTheStop) {
+    start({.forks = 1});
+    say(1, 1);
+    zygotes->stop();
+    EXPECT_EQ(take(), 1U);
+    say(1, 0);
+    EXPECT_EQ(ordered, Ids{1});
+}
+
 TEST_F(ZygotesTest, OneThatIsGoneForksNoMore) {
     start({});
     say(1, 1);

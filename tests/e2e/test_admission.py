@@ -159,6 +159,21 @@ def test_who_hangs_up_gives_its_place_in_the_queue_back(crowded):
     crowd.waits_for(running=1, waiting=0)
 
 
+def test_who_is_blocked_does_not_run_when_its_turn_comes(crowded):
+    server, crowd = crowded(concurrent_runs=1)
+    [first] = crowd.add("noisy", sleep_for(60))
+    crowd.waits_for(running=1)
+    queued = crowd.add("noisy", "1", 2)
+    crowd.waits_for(running=1, waiting=2)
+    block = {"principal": "noisy", "seconds": 600, "reason": "looked odd"}
+    assert server.request("POST", "/v1/admin/blocks", block).status == 201
+    [going] = server.request("GET", "/v1/admin/runs?state=running").json["runs"]
+    server.request("DELETE", f"/v1/admin/runs/{going['execution_id']}")
+    assert first.result().json["status"] == "cancelled"
+    assert [run.result().status for run in queued] == [403, 403]
+    assert execute(server, "quiet", "6*7").json["result"] == 42
+
+
 def check_tool_error(result):
     assert result["isError"] is True
     assert "structuredContent" not in result

@@ -185,6 +185,16 @@ def test_runs_of_a_day_are_counted_beyond_a_restart(place):
         assert again.stop() == 0
 
 
+def test_a_run_of_a_day_is_counted_once_while_it_runs(own_server):
+    server = own_server(env=settings(runs_per_day=2))
+    with server.start_run("import time\ntime.sleep(60)"):
+        wait_until(lambda: server.request("GET", "/v1/admin/runs?state=running").json["runs"],
+                   "it runs")
+        assert ask(server, server.token).status == 200
+        refused = ask(server, server.token)
+        assert refused.status == 429 and "2 runs" in refused.json["error"], refused
+
+
 def test_cpu_seconds_of_a_day_end_it(own_server):
     server = own_server(env=settings(cpu_seconds_per_day=1))
     busy = "import time\nend = time.process_time() + 1.1\nwhile time.process_time() < end: pass"

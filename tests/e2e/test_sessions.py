@@ -9,6 +9,8 @@ import pytest
 from support_binary import environment, wait_until
 from support_mcp import StdioServer, initialize, request
 from support_processes import guests_of
+from support_server import read_answer
+from test_metrics import read
 
 TOKENS = {"one": "bj_token_of_one", "two": "bj_token_of_two"}
 
@@ -324,6 +326,19 @@ def test_javascript_keeps_one_process(server):
     assert "took its sandbox along" in gone["error"]
 
 
+def test_cells_that_wait_are_told_when_their_session_ends(server):
+    session = Session(server, language="javascript")
+    with server.start_run("await new Promise(r => setTimeout(r, 500)); process.abort()",
+                          session_id=session.id) as first:
+        wait_until(lambda: any(one["busy"] for one in
+                               server.request("GET", "/v1/sessions").json["sessions"]), "it runs")
+        waiting = [server.start_run("1", session_id=session.id) for _ in range(3)]
+        assert read_answer(first).json["session"]["state"] == "lost"
+        for connection in waiting:
+            with connection:
+                assert read_answer(connection).status == 404
+
+
 def test_javascript_has_no_undo(server):
     session = Session(server, language="typescript")
     session.ask("enum Color { Red = 1 }; const x: number = Color.Red")
@@ -422,6 +437,17 @@ def test_idle_sessions_end_and_say_so(own_server):
     wait_until(lambda: not guests_of(server.pid), "its jar is gone", 20)
     gone = session.post("/execute", {"code": "1", "session_id": session.id}, 404)
     assert "without a cell" in gone["error"]
+
+
+def test_a_session_whose_caller_has_left_is_not_kept(own_server):
+    server = own_server("--auth", "none", env=environment(
+        BELLJAR_POOL_READY="0", BELLJAR_SESSIONS_IDLE="1s"))
+    for _ in range(8):
+        server.start_run("1", session=True).close()
+    over = ("belljar_runs_total", "belljar_runs_refused_total")
+    wait_until(lambda: sum(count for (name, _), count in read(server).items() if name in over) == 8,
+               "all are over", 30)
+    wait_until(lambda: not listed(server) and not guests_of(server.pid), "nothing is left of them")
 
 
 def test_sessions_are_counted_against_a_quota(own_server):

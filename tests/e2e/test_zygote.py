@@ -160,6 +160,17 @@ def test_a_zygote_that_dies_is_replaced(warm_server):
     wait_until(lambda: warm_server.execute(FORKED)["result"] == 0, "guests are forked again", 60)
 
 
+def test_without_namespaces_there_is_none(own_server):
+    server = own_server("--auth", "none", env=environment(
+        BELLJAR_ISOLATION_MODE="nested", BELLJAR_ISOLATION_REQUIRE="basic"))
+    assert server.execute("6*7")["result"] == 42
+    runners = server.request("GET", "/v1/runners").json["runners"]
+    [python] = [one for one in runners if one["language"] == "python"]
+    assert python["kind"] == "started"
+    assert server.stop() == 0
+    assert "zygote" not in server.errors
+
+
 def test_an_end_of_init_is_no_end_of_a_program(own_server):
     """Whenever it comes: also while the guest waits to be let in."""
     server = own_server("--auth", "none", env=environment(BELLJAR_POOL_READY="0"))
