@@ -1,10 +1,11 @@
 """The configuration: typos stop the start with a sentence, every value knows its origin."""
 
 import re
+import subprocess
 
 import pytest
 
-from support_binary import belljar, environment
+from support_binary import BINARY, COMMAND_SECONDS, belljar, environment
 
 
 def write_config(place, text):
@@ -111,6 +112,19 @@ def test_bad_flag_value(place):
     ended = belljar("serve", "--auth", "maybe", "--data-dir", place / "data")
     assert ended.returncode == 1
     assert b"--auth" in ended.stderr and b"token" in ended.stderr
+
+
+@pytest.mark.parametrize(("words", "exit_code", "said"), [
+    (("serve", "--data-dir", "run", "--listen", "127.0.0.1:0", "--auth", "maybe"), 1, b"--auth"),
+    (("--config", "run", "config", "show"), 0, b"limits.timeout"),
+    (("--config", "run", "run", "-", "a", "--json"), 0, b"['a', '--json']")])
+def test_value_may_be_called_as_a_command(place, words, exit_code, said):
+    (place / "run").touch()
+    ended = subprocess.run([BINARY, *words], cwd=place, input=b"import sys; print(sys.argv[1:])",
+                           capture_output=True, env=environment(), timeout=COMMAND_SECONDS,
+                           check=False)
+    assert ended.returncode == exit_code, ended
+    assert said in ended.stdout + ended.stderr
 
 
 def test_every_default_says_so():
