@@ -2,17 +2,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
 
 #include "audit_place.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "commands.h"
 #include "config/duration.h"
 #include "engine/recorder.h"
 #include "local_conversations.h"
 #include "outcome/result_json.h"
+#include "runner/runners.h"
 #include "runtime.h"
 #include "signal_watch.h"
 
@@ -76,12 +79,48 @@ Result<T> parse_number(std::string_view text) {
     return value;
 }
 
+// Its number, from 1 on; nothing if all of the text is valid.
+std::optional<std::size_t> first_line_that_is_not_utf8(std::string_view text) {
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        if (!is_valid_utf8(text.substr(0, end))) {
+            return number;
+        }
+        text.remove_prefix(end);
+    }
+    return std::nullopt;
+}
+
+// Interpreters with a bootstrap program are handed the code and the arguments as text. Where the
+// code is a file, and the arguments words of a command line, bytes stay what they are.
+Result<void> check_text(const RunRequest& request) {
+    BJ_TRY(const runner::Runners runners, runner::Runners::create());
+    const runner::ManifestPtr manifest = runners.find(request.language);
+    if (manifest == nullptr || manifest->has_launcher()) {
+        return {};
+    }
+    if (const std::optional<std::size_t> line = first_line_that_is_not_utf8(request.code)) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("line {} of the program is not valid UTF-8; save it in that "
+                                "encoding",
+                                *line));
+    }
+    const auto bad = std::ranges::find_if_not(request.arguments, is_valid_utf8);
+    if (bad != request.arguments.end()) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("argument {} of the program is not valid UTF-8",
+                                bad - request.arguments.begin() + 1));
+    }
+    return {};
+}
+
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
     RunRequest request{.language = choose_language(options),
                        .arguments = options.arguments,
                        .protocol = execution::Protocol::Local,
                        .tool = "belljar run"};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
+    BJ_TRY_VOID(check_text(request));
     if (options.timeout) {
         BJ_TRY(request.timeout, named("--timeout", config::parse_duration(*options.timeout)));
     }
