@@ -321,6 +321,13 @@ int run_one(const belljar::config::Loaded& loaded, CommandLine& line) {
     return belljar::apps::run_program(loaded, line.run);
 }
 
+// Of a configuration that cannot be used. Where 1 is an answer, that is none.
+int code_of_failure(const CLI::App& app) {
+    const bool answers =
+        app.got_subcommand("run") || app.got_subcommand("validate") || app.got_subcommand("attack");
+    return answers ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
+}
+
 int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("version")) {
         fmt::print("belljar {}\n", BELLJAR_VERSION);
@@ -334,7 +341,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     const belljar::Result<belljar::config::Loaded> loaded = load(line);
     if (!loaded) {
         belljar::apps::complain(loaded.error());
-        return app.got_subcommand("run") ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
+        return code_of_failure(app);
     }
     const Fixtures fixtures = line.conformance ? Fixtures::Present : Fixtures::Absent;
     const OutputForm form = line.json ? OutputForm::Json : OutputForm::Text;

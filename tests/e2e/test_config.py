@@ -72,9 +72,10 @@ def test_typo_stops_every_command(place, command):
     assert "limits.timout" in problem
 
 
-def test_typo_stops_a_run_with_125(place):
+@pytest.mark.parametrize("command", [("run", "-"), ("validate", "-"), ("attack",)])
+def test_typo_stops_what_answers_with_its_exit_code_with_125(place, command):
     file = write_config(place, "[limits]\ntimout = 5\n")
-    ended = belljar("--config", file, "run", "-", stdin=b"print(1)")
+    ended = belljar("--config", file, *command, stdin=b"print(1)")
     assert (ended.returncode, ended.stdout) == (125, b"")
     assert b"limits.timout" in ended.stderr
 
