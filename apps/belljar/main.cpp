@@ -98,8 +98,19 @@ belljar::Result<belljar::config::Loaded> load(const CommandLine& line) {
     return belljar::config::load(inputs);
 }
 
+// The first word that is neither an option nor the value of one that may stand before the command.
+std::vector<std::string>::iterator find_command(std::vector<std::string>& words) {
+    auto word = words.begin();
+    while (word != words.end() && word->starts_with('-')) {
+        const bool takes_value = *word == "--config";
+        ++word;
+        word += takes_value && word != words.end() ? 1 : 0;
+    }
+    return word;
+}
+
 // Takes the arguments of the program to run off the end of the command line: they begin after FILE
-// with the first word that is no option of ours.
+// with the first word that is no option of ours. Other commands have none.
 std::vector<std::string> split_program_arguments(std::vector<std::string>& words) {
     const auto is_ours = [](const std::string& word) {
         return word == "--json" || word == "--help" || word == "-h" ||
@@ -107,9 +118,12 @@ std::vector<std::string> split_program_arguments(std::vector<std::string>& words
                    return word.starts_with(std::string(option) + "=");
                });
     };
+    auto word = find_command(words);
+    if (word == words.end() || *word != "run") {
+        return {};
+    }
     bool have_file = false;
-    auto word = std::ranges::find(words, "run");
-    for (word += word == words.end() ? 0 : 1; word != words.end(); ++word) {
+    for (++word; word != words.end(); ++word) {
         if (std::ranges::find(kOptionsWithValue, *word) != kOptionsWithValue.end()) {
             word += word + 1 == words.end() ? 0 : 1;
         } else if (have_file && !is_ours(*word)) {
@@ -307,6 +321,13 @@ int run_one(const belljar::config::Loaded& loaded, CommandLine& line) {
     return belljar::apps::run_program(loaded, line.run);
 }
 
+// Of a configuration that cannot be used. Where 1 is an answer, that is none.
+int code_of_failure(const CLI::App& app) {
+    const bool answers =
+        app.got_subcommand("run") || app.got_subcommand("validate") || app.got_subcommand("attack");
+    return answers ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
+}
+
 int dispatch(const CLI::App& app, CommandLine& line) {
     if (app.got_subcommand("version")) {
         fmt::print("belljar {}\n", BELLJAR_VERSION);
@@ -320,7 +341,7 @@ int dispatch(const CLI::App& app, CommandLine& line) {
     const belljar::Result<belljar::config::Loaded> loaded = load(line);
     if (!loaded) {
         belljar::apps::complain(loaded.error());
-        return app.got_subcommand("run") ? belljar::apps::kExitFault : belljar::apps::kExitFailed;
+        return code_of_failure(app);
     }
     const Fixtures fixtures = line.conformance ? Fixtures::Present : Fixtures::Absent;
     const OutputForm form = line.json ? OutputForm::Json : OutputForm::Text;

@@ -2,18 +2,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
 
 #include "audit_place.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "commands.h"
 #include "config/duration.h"
 #include "engine/recorder.h"
 #include "local_conversations.h"
 #include "outcome/result_json.h"
+#include "runner/runners.h"
 #include "runtime.h"
+#include "signal_watch.h"
 
 namespace belljar::apps {
 namespace {
@@ -75,12 +79,48 @@ Result<T> parse_number(std::string_view text) {
     return value;
 }
 
+// Its number, from 1 on; nothing if all of the text is valid.
+std::optional<std::size_t> first_line_that_is_not_utf8(std::string_view text) {
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        if (!is_valid_utf8(text.substr(0, end))) {
+            return number;
+        }
+        text.remove_prefix(end);
+    }
+    return std::nullopt;
+}
+
+// Interpreters with a bootstrap program are handed the code and the arguments as text. Where the
+// code is a file, and the arguments words of a command line, bytes stay what they are.
+Result<void> check_text(const RunRequest& request) {
+    BJ_TRY(const runner::Runners runners, runner::Runners::create());
+    const runner::ManifestPtr manifest = runners.find(request.language);
+    if (manifest == nullptr || manifest->has_launcher()) {
+        return {};
+    }
+    if (const std::optional<std::size_t> line = first_line_that_is_not_utf8(request.code)) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("line {} of the program is not valid UTF-8; save it in that "
+                                "encoding",
+                                *line));
+    }
+    const auto bad = std::ranges::find_if_not(request.arguments, is_valid_utf8);
+    if (bad != request.arguments.end()) {
+        return fail(ErrorCode::InvalidArgument,
+                    fmt::format("argument {} of the program is not valid UTF-8",
+                                bad - request.arguments.begin() + 1));
+    }
+    return {};
+}
+
 Result<RunRequest> make_request(const config::Loaded& loaded, const RunOptions& options) {
     RunRequest request{.language = choose_language(options),
                        .arguments = options.arguments,
                        .protocol = execution::Protocol::Local,
                        .tool = "belljar run"};
     BJ_TRY(request.code, read_program(options.file, loaded.settings.limits.code));
+    BJ_TRY_VOID(check_text(request));
     if (options.timeout) {
         BJ_TRY(request.timeout, named("--timeout", config::parse_duration(*options.timeout)));
     }
@@ -123,18 +163,21 @@ int exit_code_of(const RunResult& result) {
     return result.signal ? kSignalBase + *result.signal : kExitKilled;
 }
 
-Result<void> write_stream(engine::OutputStream stream, std::string_view data) {
-    const Fd copy(::fcntl(stream == engine::OutputStream::Stdout ? STDOUT_FILENO : STDERR_FILENO,
-                          F_DUPFD_CLOEXEC, 3));
-    return write_all(copy, data);
+Result<void> write_stream(engine::OutputStream stream, std::string_view data, const Fd& stop) {
+    BJ_TRY(const Fd copy,
+           duplicate(stream == engine::OutputStream::Stdout ? STDOUT_FILENO : STDERR_FILENO));
+    return write_all({.fd = copy, .stop = stop}, data);
 }
 
-engine::LiveStreams live_streams(const RunOptions& options, engine::CancellationPtr cancellation) {
+// Until `stop` can be read, a program that writes faster than its reader reads has to wait.
+engine::LiveStreams live_streams(const RunOptions& options, engine::CancellationPtr cancellation,
+                                 const Fd& stop) {
     engine::LiveStreams live;
     if (options.form == OutputForm::Text) {
-        live.watch.on_output = [cancellation](engine::OutputStream stream, std::string_view data) {
+        live.watch.on_output = [cancellation, &stop](engine::OutputStream stream,
+                                                     std::string_view data) {
             // As a pipe would end a program whose reader has gone.
-            if (!write_stream(stream, data)) {
+            if (!write_stream(stream, data, stop)) {
                 cancellation->request();
             }
         };
@@ -196,45 +239,44 @@ Result<std::unique_ptr<Runtime>> get_ready(const config::Settings& settings, Log
     return runtime;
 }
 
-Task<Result<void>> run_once(Runtime* runtime, RunRequest request,
-                            engine::CancellationPtr cancellation, engine::LiveStreams live,
-                            std::optional<RunResult>* kept) {
+Task<Result<void>> run_once(Runtime* runtime, RunRequest request, const RunOptions* options,
+                            engine::CancellationPtr cancellation, std::optional<RunResult>* kept) {
+    BJ_CO_TRY(const std::unique_ptr<SignalWatch> signals, SignalWatch::create());
+    engine::LiveStreams live = live_streams(*options, cancellation, signals->heard());
     BJ_CO_TRY(RunResult result, co_await runtime->engine().execute_live(
                                     std::move(request), std::move(cancellation), std::move(live)));
     *kept = std::move(result);
     co_return Result<void>{};
 }
 
-}  // namespace
-
-int run_program(const config::Loaded& loaded, const RunOptions& options) {
-    Result<RunRequest> request = make_request(loaded, options);
-    if (!request) {
-        complain(request.error());
-        return kExitFault;
-    }
+// When it returns, nothing is left that the run took, and a signal ends this program at once.
+Result<RunResult> run_to_its_end(const config::Loaded& loaded, const RunOptions& options) {
+    BJ_TRY(RunRequest request, make_request(loaded, options));
     // A person at a terminal wants the program's output, not our log.
     const bool chosen = loaded.origin_of("log.level").source != config::Origin::Source::Default;
     const LogLevel level = chosen ? loaded.settings.log.level : LogLevel::Error;
     Surroundings around;
-    Result<std::unique_ptr<Runtime>> runtime = get_ready(loaded.settings, level, options, around);
-    if (!runtime) {
-        complain(runtime.error());
-        return kExitFault;
-    }
+    BJ_TRY(const std::unique_ptr<Runtime> runtime,
+           get_ready(loaded.settings, level, options, around));
     std::optional<RunResult> result;
     const auto cancellation = std::make_shared<engine::Cancellation>();
-    const Result<void> done =
-        (*runtime)->run(run_once(runtime->get(), std::move(*request), cancellation,
-                                 live_streams(options, cancellation), &result),
-                        [cancellation] { cancellation->request(); });
-    if (!done) {
-        complain(done.error());
+    BJ_TRY_VOID(
+        runtime->run(run_once(runtime.get(), std::move(request), &options, cancellation, &result),
+                     [cancellation] { cancellation->request(); }));
+    return std::move(*result);
+}
+
+}  // namespace
+
+int run_program(const config::Loaded& loaded, const RunOptions& options) {
+    const Result<RunResult> result = run_to_its_end(loaded, options);
+    if (!result) {
+        complain(result.error());
         return kExitFault;
     }
     if (options.form == OutputForm::Json) {
         const std::string record = to_text(outcome::to_json(*result)) + "\n";
-        if (const Result<void> written = write_stream(engine::OutputStream::Stdout, record);
+        if (const Result<void> written = write_stream(engine::OutputStream::Stdout, record, Fd());
             !written) {
             complain(written.error());
             return kExitFault;

@@ -17,6 +17,7 @@
 #include "base/turns.h"
 #include "config/choice.h"
 #include "engine/grade.h"
+#include "signal_watch.h"
 #include "tool_source.h"
 
 namespace belljar::apps {
@@ -293,7 +294,7 @@ Task<std::optional<int>> Runtime::await_end_signal() {
 Task<void> Runtime::watch_signals(std::function<void()> on_stop) {
     had_terminal_ = has_terminal();
     boost::system::error_code ignored;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int number : kEndSignals) {
         signals_.add(number, ignored);
     }
     const std::optional<int> first = co_await await_end_signal();

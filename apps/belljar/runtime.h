@@ -60,7 +60,7 @@ class Runtime {
 
     // What SIGHUP means; without it, that the terminal is gone, which ends the program.
     void on_hang_up(std::function<void()> handler) { on_hang_up_ = std::move(handler); }
-    void change_log_level(LogLevel level) { log_ = Log("server", level); }
+    void change_log_level(LogLevel level) { log_.change_threshold(level); }
 
     // Reads the rules again now, whether the kernel told of a change or not.
     void look_at_policy() { policy_place_.look(policy_listener()); }

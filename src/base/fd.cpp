@@ -1,13 +1,16 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 namespace belljar {
@@ -126,6 +129,30 @@ Result<void> write_all(const Fd& fd, std::string_view data) {
             return fail(system_error("write"));
         }
         data.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<void> write_all(const Outlet& outlet, std::string_view data) {
+    while (!data.empty()) {
+        std::array<pollfd, 2> watched{{{.fd = outlet.fd.get(), .events = POLLOUT, .revents = 0},
+                                       {.fd = outlet.stop.get(), .events = POLLIN, .revents = 0}}};
+        if (::poll(watched.data(), watched.size(), -1) < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return fail(system_error("poll"));
+        }
+        if (watched[0].revents == 0) {
+            return fail(ErrorCode::Cancelled, "stopped before all was written");
+        }
+        // A pipe that has room takes as much as that without blocking.
+        const std::size_t piece = std::min<std::size_t>(data.size(), PIPE_BUF);
+        const ssize_t written = ::write(outlet.fd.get(), data.data(), piece);
+        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+            return fail(system_error("write"));
+        }
+        data.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
     }
     return {};
 }

@@ -79,6 +79,16 @@ struct Pipe {
 
 [[nodiscard]] Result<void> write_all(const Fd& fd, std::string_view data);
 
+// Where to write, and until when to wait for room there.
+struct Outlet {
+    const Fd& fd;
+    const Fd& stop;  // readable: no longer
+};
+
+// Cancelled if there is no room when the wait is over. Leaves the descriptor as it is: it may be
+// shared with others, who must not find it non-blocking.
+[[nodiscard]] Result<void> write_all(const Outlet& outlet, std::string_view data);
+
 // Everything up to end of file; TooLarge beyond `limit`.
 [[nodiscard]] Result<std::string> read_all(const Fd& fd, Bytes limit);
 [[nodiscard]] Result<std::string> read_file(const std::string& path, Bytes limit);

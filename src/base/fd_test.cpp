@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -136,6 +137,52 @@ TEST(WriteAll, ReportsAClosedReader) {
     pipe.read_end.reset();
     EXPECT_EQ(write_all(pipe.write_end, "x").error().sys_errno, EPIPE);
     EXPECT_TRUE(write_all(pipe.write_end, ""));
+    ::signal(SIGPIPE, before);
+}
+
+TEST(WriteAll, WaitsForRoomUntilItIsStopped) {
+    const Pipe pipe = make_pipe().value();
+    const Pipe stop = make_pipe().value();
+    std::thread stopper([&] {
+        pollfd full{.fd = pipe.write_end.get(), .events = POLLOUT, .revents = 0};
+        while (::poll(&full, 1, 0) == 1) {
+        }
+        EXPECT_TRUE(write_all(stop.write_end, "x"));
+    });
+    const std::string data(1 << 20U, 'd');
+    const Result<void> written = write_all({.fd = pipe.write_end, .stop = stop.read_end}, data);
+    stopper.join();
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::Cancelled);
+    EXPECT_EQ(::fcntl(pipe.write_end.get(), F_GETFL) & O_NONBLOCK, 0);
+}
+
+TEST(WriteAll, WritesWhatHasRoomAfterItIsStopped) {
+    Pipe pipe = make_pipe().value();
+    const Pipe stop = make_pipe().value();
+    ASSERT_TRUE(write_all(stop.write_end, "x"));
+    EXPECT_TRUE(write_all({.fd = pipe.write_end, .stop = stop.read_end}, "text"));
+    pipe.write_end.reset();
+    EXPECT_EQ(read_all(pipe.read_end, kibibytes(1)).value(), "text");
+}
+
+TEST(WriteAll, WritesMoreThanAPipeHoldsWhereNobodyStops) {
+    Pipe pipe = make_pipe().value();
+    const std::string data(1 << 20U, 'd');
+    Result<std::string> received = std::string();
+    std::thread reader([&] { received = read_all(pipe.read_end, mebibytes(2)); });
+    EXPECT_TRUE(write_all({.fd = pipe.write_end, .stop = Fd()}, data));
+    pipe.write_end.reset();
+    reader.join();
+    EXPECT_TRUE(received.value() == data);
+}
+
+TEST(WriteAll, ReportsAClosedReaderWhileItWaitsForRoom) {
+    const auto before = ::signal(SIGPIPE, SIG_IGN);
+    Pipe pipe = make_pipe().value();
+    pipe.read_end.reset();
+    const Result<void> written = write_all({.fd = pipe.write_end, .stop = Fd()}, "x");
+    EXPECT_EQ(written.error().sys_errno, EPIPE);
     ::signal(SIGPIPE, before);
 }
 

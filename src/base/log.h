@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -48,12 +49,19 @@ class LogTail {
 
 // Writes one JSON object per line to stderr, each in a single write(2), so that lines of several
 // processes never mix. Control characters of hostile text are escaped. The object is passed to
-// whoever logs; there is no global one.
+// whoever logs; there is no global one. Used by any thread.
 class Log {
    public:
     // What is written is kept in the tail as well, if there is one.
     Log(std::string component, LogLevel threshold, std::shared_ptr<LogTail> tail = nullptr)
         : component_(std::move(component)), threshold_(threshold), tail_(std::move(tail)) {}
+    // The copy has a threshold of its own, and the same tail.
+    Log(const Log& other)
+        : component_(other.component_), threshold_(other.threshold_.load()), tail_(other.tail_) {}
+    Log& operator=(const Log&) = delete;
+
+    // What is less than that is left out from now on.
+    void change_threshold(LogLevel threshold) { threshold_ = threshold; }
 
     // nullptr: nothing is kept.
     [[nodiscard]] const LogTail* tail() const { return tail_.get(); }
@@ -72,7 +80,7 @@ class Log {
                std::initializer_list<LogField> fields) const;
 
     std::string component_;
-    LogLevel threshold_;
+    std::atomic<LogLevel> threshold_;
     std::shared_ptr<LogTail> tail_;
 };
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "base/json.h"
 #include "base/utf8.h"
@@ -101,6 +103,38 @@ TEST(Log, DebugThresholdLetsEverythingThrough) {
     log.info("i");
     const std::string written = testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::ranges::count(written, '\n'), 2);
+}
+
+TEST(Log, ThresholdCanBeChangedWhileOthersWrite) {
+    Log log("test", LogLevel::Error, std::make_shared<LogTail>(1000));
+    testing::internal::CaptureStderr();
+    log.info("left out");
+    std::atomic<bool> done = false;
+    std::thread writer([&log, &done] {
+        while (!done) {
+            log.debug("d");
+        }
+    });
+    log.change_threshold(LogLevel::Info);
+    log.info("written");
+    done = true;
+    writer.join();
+    testing::internal::GetCapturedStderr();
+    const std::vector<std::string> lines = log.tail()->lines();
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines[0].find("written"), std::string::npos);
+}
+
+TEST(Log, CopyHasAThresholdOfItsOwn) {
+    Log log("test", LogLevel::Info, std::make_shared<LogTail>(1));
+    const Log copy = log;
+    log.change_threshold(LogLevel::Error);
+    testing::internal::CaptureStderr();
+    log.info("left out");
+    copy.info("written");
+    testing::internal::GetCapturedStderr();
+    ASSERT_EQ(log.tail()->lines().size(), 1U);
+    EXPECT_NE(log.tail()->lines()[0].find("written"), std::string::npos);
 }
 
 TEST(ParseLogLevel, KnowsTheFourNamesAndWarn) {

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from support_binary import BINARY, COMMAND_SECONDS, environment, wait_until
+from support_binary import BINARY, COMMAND_SECONDS, belljar, environment, wait_until
 from support_oauth import ISSUER, Key, KeyServer, write_certificate
 from support_server import Server
 
@@ -149,6 +149,15 @@ def test_odd_tokens_are_refused_in_words(place, words, said):
     ended = token_command(place / "data", *words)
     assert ended.returncode == 1 and said in ended.stderr, ended.stderr
     assert ended.stdout == b""
+
+
+def test_a_token_may_have_the_name_of_a_command(place):
+    ended = belljar("token", "--data-dir", place / "data", "create", "run", "--role", "user",
+                    "--expires", "1h", "--json")
+    assert ended.returncode == 0, ended.stderr
+    made = json.loads(ended.stdout)
+    assert (made["name"], made["roles"]) == ("run", ["user"])
+    assert made["expires"] is not None
 
 
 def test_a_name_is_given_once(place):

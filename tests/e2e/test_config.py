@@ -1,10 +1,11 @@
 """The configuration: typos stop the start with a sentence, every value knows its origin."""
 
 import re
+import subprocess
 
 import pytest
 
-from support_binary import belljar, environment
+from support_binary import BINARY, COMMAND_SECONDS, belljar, environment
 
 
 def write_config(place, text):
@@ -71,9 +72,10 @@ def test_typo_stops_every_command(place, command):
     assert "limits.timout" in problem
 
 
-def test_typo_stops_a_run_with_125(place):
+@pytest.mark.parametrize("command", [("run", "-"), ("validate", "-"), ("attack",)])
+def test_typo_stops_what_answers_with_its_exit_code_with_125(place, command):
     file = write_config(place, "[limits]\ntimout = 5\n")
-    ended = belljar("--config", file, "run", "-", stdin=b"print(1)")
+    ended = belljar("--config", file, *command, stdin=b"print(1)")
     assert (ended.returncode, ended.stdout) == (125, b"")
     assert b"limits.timout" in ended.stderr
 
@@ -111,6 +113,19 @@ def test_bad_flag_value(place):
     ended = belljar("serve", "--auth", "maybe", "--data-dir", place / "data")
     assert ended.returncode == 1
     assert b"--auth" in ended.stderr and b"token" in ended.stderr
+
+
+@pytest.mark.parametrize(("words", "exit_code", "said"), [
+    (("serve", "--data-dir", "run", "--listen", "127.0.0.1:0", "--auth", "maybe"), 1, b"--auth"),
+    (("--config", "run", "config", "show"), 0, b"limits.timeout"),
+    (("--config", "run", "run", "-", "a", "--json"), 0, b"['a', '--json']")])
+def test_value_may_be_called_as_a_command(place, words, exit_code, said):
+    (place / "run").touch()
+    ended = subprocess.run([BINARY, *words], cwd=place, input=b"import sys; print(sys.argv[1:])",
+                           capture_output=True, env=environment(), timeout=COMMAND_SECONDS,
+                           check=False)
+    assert ended.returncode == exit_code, ended
+    assert said in ended.stdout + ended.stderr
 
 
 def test_every_default_says_so():

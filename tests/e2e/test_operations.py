@@ -201,6 +201,15 @@ def test_hang_up_applies_what_can_change(operated):
     assert operated.request("GET", "/v1/runners", headers=guest).status == 200
 
 
+def test_diagnostics_keep_their_log_when_its_level_changes(operated):
+    reload(operated)
+    reload(operated, log={"level": "debug"})
+    assert operated.request("POST", "/execute", {"code": "6*7"}).json["result"] == 42
+    log = operated.request("GET", "/v1/admin/diagnostics").json["log"]
+    assert any('"message":"run"' in line for line in log)
+    reload(operated)
+
+
 def test_connections_of_one_address_are_limited(operated):
     reload(operated, limits={"connections_per_address": 3}, server={"trusted_proxies": []})
     held = [operated.connect() for _ in range(3)]

@@ -2,8 +2,12 @@
 
 import hashlib
 import json
+import subprocess
 
-from support_binary import GUESTS, belljar, run_code, wait_until
+import pytest
+
+from support_binary import (BINARY, COMMAND_SECONDS, GUESTS, belljar, environment, run_code,
+                            wait_until)
 from support_processes import guests_of
 
 
@@ -37,6 +41,28 @@ def test_arguments_reach_the_program(place):
 def test_arguments_after_standard_input_program():
     ended = belljar("run", "-", "a", "b", stdin=b"import sys; print(sys.argv[1:])")
     assert ended.stdout == b"['a', 'b']\n"
+
+
+@pytest.mark.parametrize(("language", "code", "arguments", "said"), [
+    ("python", b"pass\nprint('\xff')", [], b"line 2 of the program is not valid UTF-8"),
+    ("js", b"console.log('\xe9')", [], b"line 1 of the program is not valid UTF-8"),
+    ("typescript", b"// \xe9", [], b"line 1 of the program is not valid UTF-8"),
+    ("python", b"print(1)", [b"fine", b"\xe9"], b"argument 2 of the program is not valid UTF-8"),
+    ("javascript", b"1", [b"\xe9"], b"argument 1 of the program is not valid UTF-8")])
+def test_what_is_no_text_is_refused_in_words(language, code, arguments, said):
+    ended = subprocess.run([BINARY, "run", "--language", language, "-", *arguments], input=code,
+                           capture_output=True, env=environment(), timeout=COMMAND_SECONDS,
+                           check=False)
+    assert (ended.returncode, ended.stdout) == (125, b"")
+    assert ended.stderr.startswith(b"belljar: " + said), ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+def test_bytes_reach_a_program_that_is_a_file():
+    ended = subprocess.run([BINARY, "run", "--language", "bash", "-", b"\xe9"],
+                           input=b"echo \xff $1", capture_output=True, env=environment(),
+                           timeout=COMMAND_SECONDS, check=False)
+    assert (ended.returncode, ended.stdout) == (0, b"\xff \xe9\n"), ended.stderr
 
 
 def test_standard_input_reaches_the_program(place):

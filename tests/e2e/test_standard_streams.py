@@ -1,5 +1,7 @@
 """Commands that are started without some of the standard streams, or stopped by a signal."""
 
+import os
+import select
 import signal
 import subprocess
 
@@ -54,3 +56,41 @@ def test_signal_ends_a_run(place, number):
         process.send_signal(number)
         assert process.wait(timeout=COMMAND_SECONDS) == 137
     wait_until(lambda: not guests_of(), "the program is gone", 5)
+
+
+def start_unread(program, *options, stream="stdout"):
+    """A run with a stream into a pipe that nobody reads; what it writes has filled that."""
+    reading, writing = os.pipe()
+    streams = {"stdout": subprocess.DEVNULL, stream: writing}
+    process = subprocess.Popen([str(BINARY), "run", *options, str(program)], env=environment(),
+                               **streams)
+    wait_until(lambda: not select.select([], [writing], [], 0)[1], "the pipe is full")
+    os.close(writing)
+    return process, reading
+
+
+def end_unread(process, reading, number):
+    """The exit code. Without a reader it ends in any case."""
+    try:
+        process.send_signal(number)
+        return process.wait(timeout=10)
+    finally:
+        os.close(reading)
+        process.wait(timeout=COMMAND_SECONDS)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_a_run_whose_output_nobody_reads(place, number, stream):
+    program = place / "program.py"
+    program.write_text(f"import sys\nwhile True: print('x' * 1000, file=sys.{stream})")
+    process, reading = start_unread(program, stream=stream)
+    assert end_unread(process, reading, number) == 137
+    wait_until(lambda: not guests_of(), "the program is gone", 5)
+
+
+def test_signal_ends_a_run_whose_record_nobody_reads(place):
+    program = place / "program.py"
+    program.write_text("print('x' * 500_000)")
+    process, reading = start_unread(program, "--json")
+    assert end_unread(process, reading, signal.SIGTERM) == -signal.SIGTERM
