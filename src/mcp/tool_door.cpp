@@ -143,6 +143,7 @@ Task<HttpResponse> ToolDoor::install_package(HttpRequest request,
         co_await toolbox_.call({.name = "pip_install",
                                 .arguments = std::move(*wanted),
                                 .principal = std::move(request.principal),
+                                .trace = std::move(request.trace),
                                 .origin = access::origin_of(request)},
                                std::move(cancellation));
     if (!outcome) {
