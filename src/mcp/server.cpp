@@ -145,6 +145,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
         batch->principal = request.principal;
         batch->rights = request.rights;
         batch->origin = access::origin_of(request);
+        batch->trace = request.trace;
         batch->session_id = request.header(kSessionHeader);
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
@@ -313,6 +314,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
                        .principal = std::move(batch.principal),
                        .rights = batch.rights,
                        .origin = std::move(batch.origin),
+                       .trace = std::move(batch.trace),
                        .memory = session != nullptr ? &session->memory() : nullptr};
     std::vector<std::string> answers;
     for (json::value& element : batch.elements) {
