@@ -10,7 +10,8 @@ namespace {
 class GuardedTool final : public Provider {
    public:
     bool has_tool(std::string_view name) const override { return name == "guarded"; }
-    access::Rights tool_needs(std::string_view /*name*/) const override {
+    access::Rights tool_needs(std::string_view /*name*/,
+                              const json::object& /*arguments*/) const override {
         return {access::Right::RunExec};
     }
     Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest request,

@@ -42,7 +42,8 @@ class ChangingProvider final : public Provider {
     bool has_tool(std::string_view name) const override {
         return name == "open" || name == "guarded";
     }
-    access::Rights tool_needs(std::string_view name) const override {
+    access::Rights tool_needs(std::string_view name,
+                              const json::object& /*arguments*/) const override {
         return name == "guarded" ? access::Rights{access::Right::RunExec} : access::Rights{};
     }
 

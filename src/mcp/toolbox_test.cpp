@@ -192,11 +192,28 @@ TEST_F(ToolboxTest, DialectsAreListedIfTheyAreNamed) {
 }
 
 TEST_F(ToolboxTest, EveryToolSaysWhatItNeeds) {
-    EXPECT_EQ(Toolbox::need_of("execute_code"), Need::Run);
+    EXPECT_EQ(Toolbox::need_of("execute_code"), Need::RunOrCell);
+    EXPECT_EQ(Toolbox::need_of("execute_python"), Need::Run);
     EXPECT_EQ(Toolbox::need_of("write_file"), Need::FilesWrite);
     EXPECT_EQ(Toolbox::need_of("read_file"), Need::FilesRead);
     EXPECT_EQ(Toolbox::need_of("get_sandbox_info"), Need::Inspect);
     EXPECT_EQ(Toolbox::need_of("nonsense"), std::nullopt);
+}
+
+TEST_F(ToolboxTest, CellsOfSessionsNeedTheRightToSessions) {
+    const auto needs = [](std::string_view tool, std::string_view arguments) {
+        return Toolbox::rights_of(tool, parse_json(arguments).value().as_object())
+            .has(access::Right::Sessions);
+    };
+    for (const char* tool : {"execute_code", "log_analysis.execute_code"}) {
+        EXPECT_TRUE(needs(tool, R"({"code":"1","session":true})")) << tool;
+        EXPECT_TRUE(needs(tool, R"({"code":"1","session_id":"a"})")) << tool;
+        EXPECT_FALSE(needs(tool, R"({"code":"1","session":false,"session_id":null})")) << tool;
+    }
+    EXPECT_TRUE(needs("execute_batch", R"({"runs":[1,{"code":"1"},{"session_id":"a"}]})"));
+    EXPECT_FALSE(needs("execute_batch", R"({"runs":[{"code":"1"}]})"));
+    EXPECT_FALSE(needs("execute_batch", R"({"runs":"x"})"));
+    EXPECT_FALSE(needs("run_skill", R"({"name":"a","session":true})")) << "an argument like others";
 }
 
 TEST_F(ToolboxTest, NamesAreNotGivenTwice) {
