@@ -90,7 +90,7 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
       offerings_(io, {executor, changes_, options_.outputs, options_.dialects}, log),
       tool_door_(executor, log),
       dispatcher_(
-          std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_)),
+          std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_, log)),
       sessions_(io, changes_),
       sse_(io, log, *dispatcher_, changes_),
       calls_(io, log) {}

@@ -16,6 +16,9 @@ class GuardedTool final : public Provider {
     }
     Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest request,
                                                   engine::CancellationPtr /*stop*/) override {
+        if (request.arguments.contains("throw")) {
+            throw std::runtime_error("something");
+        }
         askers.push_back(std::move(request.asker));
         co_return ToolOutcome{.text = "called"};
     }
@@ -58,7 +61,7 @@ class SseConnectionsTest : public MethodTest {
     }
 
     GuardedTool guarded;
-    Dispatcher own{{.version = "1.2.3"}, {&fixtures, &guarded}, changes, tasks};
+    Dispatcher own{{.version = "1.2.3"}, {&fixtures, &guarded}, changes, tasks, log};
     SseConnections connections{io.get_executor(), log, own, changes};
     access::HttpRequest as_sent;  // what else the gate has found out about each POST
     access::ResponseStreamPtr stream;
@@ -105,6 +108,14 @@ TEST_F(SseConnectionsTest, EachMessageHasTheRightsOfItsOwnToken) {
     EXPECT_EQ(guarded.askers[0].origin.address, "127.0.0.9");
     EXPECT_EQ(guarded.askers[0].origin.tool_sets, std::vector<std::string>{"analysts"});
     EXPECT_EQ(guarded.askers[0].trace->trace_id, "7");
+}
+
+TEST_F(SseConnectionsTest, AFaultOfOursIsAnAnswer) {
+    const std::string query = open();
+    post(query, request("initialize", R"("protocolVersion":"2024-11-05")"));
+    EXPECT_FALSE(stream->take().empty());
+    post(query, request("tools/call", R"("name":"guarded","arguments":{"throw":1})"));
+    EXPECT_NE(stream->take().find("-32603"), std::string::npos);
 }
 
 TEST_F(SseConnectionsTest, EndsWithItsStream) {

@@ -141,9 +141,23 @@ Task<void> Tasks::wait_for_end(asio::steady_timer::time_point deadline) {
     co_await running_.wait(deadline);
 }
 
+// A task that nobody ends would be asked for until its time is up.
+Task<RpcResult<Round<ToolOutcome>>> Tasks::work_once(Work work, Asker asker,
+                                                     engine::CancellationPtr stop) {
+    try {
+        RpcResult<Round<ToolOutcome>> answer = co_await work(std::move(asker), std::move(stop));
+        co_return answer;
+    } catch (const std::exception& error) {
+        log_.error("a task came to no end", {{"reason", error.what()}});
+    } catch (...) {
+        log_.error("a task came to no end");
+    }
+    co_return std::unexpected(own_fault());
+}
+
 Task<void> Tasks::carry_out(BackgroundTaskPtr task, Asker asker, Work work) {
     for (int round = 0; round < Rounds::kMost; ++round) {
-        RpcResult<Round<ToolOutcome>> answer = co_await work(asker, task->cancellation_);
+        RpcResult<Round<ToolOutcome>> answer = co_await work_once(work, asker, task->cancellation_);
         if (task->is_over()) {
             co_return;  // cancelled
         }

@@ -66,7 +66,7 @@ class Tasks {
     using Work = std::function<Task<RpcResult<Round<ToolOutcome>>>(Asker, engine::CancellationPtr)>;
 
     Tasks(const asio::any_io_executor& executor, const Log& log, Changes& changes)
-        : executor_(executor), changes_(changes), running_(executor, log) {}
+        : executor_(executor), log_(log), changes_(changes), running_(executor, log) {}
 
     [[nodiscard]] RpcResult<BackgroundTaskPtr> begin(Asker asker, Work work);
     // Nothing for one of somebody else.
@@ -86,11 +86,14 @@ class Tasks {
 
    private:
     Task<void> carry_out(BackgroundTaskPtr task, Asker asker, Work work);
+    Task<RpcResult<Round<ToolOutcome>>> work_once(Work work, Asker asker,
+                                                  engine::CancellationPtr stop);
     Task<void> await_inputs(BackgroundTaskPtr task);
     void enter(const BackgroundTaskPtr& task, BackgroundTask::Status status);
     void make_room();
 
     asio::any_io_executor executor_;
+    const Log& log_;
     Changes& changes_;
     TaskGroup running_;
     std::map<std::string, BackgroundTaskPtr> tasks_;

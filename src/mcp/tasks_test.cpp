@@ -21,6 +21,12 @@ Task<RpcResult<Round<ToolOutcome>>> wait_for_stop(Asker /*asker*/, engine::Cance
     co_return ToolOutcome{.text = "stopped"};
 }
 
+Task<RpcResult<Round<ToolOutcome>>> throw_something(Asker /*asker*/,
+                                                    engine::CancellationPtr /*stop*/) {
+    throw std::runtime_error("something");
+    co_return ToolOutcome{};
+}
+
 class TasksTest : public MethodTest {
    protected:
     BackgroundTaskPtr begin(Tasks::Work work, std::string principal = "anna") {
@@ -69,6 +75,12 @@ TEST_F(TasksTest, WhatItsClientCannotBeAskedFailsIt) {
     poll();
     EXPECT_EQ((*task)->status(), Status::Failed);
     EXPECT_EQ((*task)->error()->code, RpcCode::MissingCapability);
+}
+
+TEST_F(TasksTest, WhatIsThrownFailsIt) {
+    const BackgroundTaskPtr task = begin(throw_something);
+    EXPECT_EQ(task->status(), Status::Failed);
+    EXPECT_EQ(task->error()->code, RpcCode::InternalError);
 }
 
 TEST_F(TasksTest, BelongsToItsCaller) {

@@ -64,7 +64,7 @@ class KeptListTest : public MethodTest {
     }
 
     ChangingProvider provider;
-    Dispatcher own{{.version = "1.2.3"}, {&provider}, changes, tasks};
+    Dispatcher own{{.version = "1.2.3"}, {&provider}, changes, tasks, log};
 };
 
 TEST_F(KeptListTest, IsSharedByAllWhoAskAlikeWhateverTheirId) {

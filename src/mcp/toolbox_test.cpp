@@ -1,5 +1,6 @@
 #include "mcp/toolbox.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -198,6 +199,22 @@ TEST_F(ToolboxTest, EveryToolSaysWhatItNeeds) {
     EXPECT_EQ(Toolbox::need_of("read_file"), Need::FilesRead);
     EXPECT_EQ(Toolbox::need_of("get_sandbox_info"), Need::Inspect);
     EXPECT_EQ(Toolbox::need_of("nonsense"), std::nullopt);
+}
+
+TEST_F(ToolboxTest, PartsOfASecondAreATime) {
+    executor.result.status = execution::Status::Timeout;
+    const ToolOutcome ended = outcome("log_analysis.execute_code", R"({"code":"1","timeout":2.5})");
+    EXPECT_EQ(executor.requests.at(0).timeout, std::chrono::milliseconds(2500));
+    EXPECT_NE(ended.text.find("timed out after 2.5 seconds"), std::string::npos) << ended.text;
+    outcome("log_analysis.execute_code", R"({"code":"1"})");
+    EXPECT_EQ(executor.requests.at(1).timeout, std::chrono::seconds(30));
+    for (const char* time : {"-1", "-2.5", "0", "\"long\""}) {
+        const ToolOutcome refused = outcome("log_analysis.execute_code",
+                                            fmt::format(R"({{"code":"1","timeout":{}}})", time));
+        EXPECT_TRUE(refused.failed) << time;
+        EXPECT_NE(refused.text.find("\"timeout\" must be"), std::string::npos) << refused.text;
+    }
+    EXPECT_EQ(executor.requests.size(), 2U);
 }
 
 TEST_F(ToolboxTest, CellsOfSessionsNeedTheRightToSessions) {
