@@ -104,6 +104,28 @@ TEST_F(TasksTest, EachCallerHasSoManyUnderWay) {
     EXPECT_FALSE(tasks.begin({.principal = "carl"}, wait_for_stop));
 }
 
+TEST_F(TasksTest, OutcomesTakeNoMoreThanTheyMay) {
+    const Tasks::Work give_much =
+        [](Asker /*asker*/,
+           engine::CancellationPtr /*stop*/) -> Task<RpcResult<Round<ToolOutcome>>> {
+        co_return ToolOutcome{
+            .text = std::string(Tasks::kMostBytes / 5, 'x'),
+            .structured = json::object{{"text", std::string(Tasks::kMostBytes / 5, 'x')}}};
+    };
+    const BackgroundTaskPtr first = begin(give_much, "bert");
+    const BackgroundTaskPtr second = begin(give_much);
+    EXPECT_EQ(tasks.find("bert", first->id()), first);
+    EXPECT_EQ(tasks.find("anna", second->id()), second);
+    const BackgroundTaskPtr third = begin(give_much);
+    EXPECT_EQ(tasks.find("anna", second->id()), nullptr) << "who needs the room makes it";
+    EXPECT_EQ(tasks.find("bert", first->id()), first);
+    EXPECT_EQ(tasks.find("anna", third->id()), third);
+    const BackgroundTaskPtr fourth = begin(give_much, "carl");
+    EXPECT_EQ(tasks.find("bert", first->id()), nullptr) << "then the oldest does";
+    EXPECT_EQ(tasks.find("anna", third->id()), third);
+    EXPECT_EQ(tasks.find("carl", fourth->id()), fourth);
+}
+
 TEST_F(TasksTest, EveryStepIsMadeKnownToItsCaller) {
     std::vector<std::string> told;
     const Changes::Subscription subscription = changes.listen([&told](const Change& change) {
