@@ -1,12 +1,16 @@
 """Calls one function of an approved module. The order comes as JSON on standard input; the value of
 this program says what the function returned, or why it could not be called. What the function
-prints goes to the standard streams, like that of any program."""
+prints goes to the standard streams, like that of any program. No file of the workspace is imported:
+nothing but approved modules runs here."""
+
+import os
+import sys
+
+sys.path = [place for place in sys.path if place not in (os.getcwd(), "")]
 
 import importlib.util
 import inspect
 import json
-import os
-import sys
 
 TOOLS = "/tools"
 

@@ -68,6 +68,11 @@ Task<Result<execution::StorageUsage>> Conversations::usage(std::string /*princip
     co_return nothing_kept();
 }
 
+Task<Result<execution::FilePart>> Conversations::read_for_run(execution::FileName /*name*/,
+                                                              ByteRange /*range*/) {
+    co_return nothing_kept();
+}
+
 Task<Result<execution::FilePage>> Conversations::page_files(execution::FileQuery /*query*/) {
     co_return nothing_kept();
 }

@@ -82,6 +82,9 @@ class Conversations {
     virtual Task<Result<execution::FileView>> find_file(execution::FileName name,
                                                         execution::Digest digest);
     virtual Task<Result<execution::FilePart>> read_file(execution::FileName name, ByteRange range);
+    // The same for what goes back into a run: as programs find it, nothing in it is masked.
+    virtual Task<Result<execution::FilePart>> read_for_run(execution::FileName name,
+                                                           ByteRange range);
     // Makes the conversation and the directories. The old content is there until the new one is.
     virtual Task<Result<execution::FileView>> write_file(execution::FileName name,
                                                          std::string content);

@@ -223,6 +223,15 @@ Task<Result<FilePart>> KeptConversations::read_file(FileName name, ByteRange ran
     co_return part;
 }
 
+Task<Result<FilePart>> KeptConversations::read_for_run(FileName name, ByteRange range) {
+    range.length = std::min(range.length, kMostRead);
+    BJ_CO_TRY_VOID(check(name));
+    Result<FilePart> part = co_await threads_.run([this, range, name = std::move(name)] {
+        return store_.read(name, range.offset, range.length);
+    });
+    co_return part;
+}
+
 // With what is around it, which says whether something in it is masked.
 Result<FilePart> KeptConversations::read_masked(const FileName& name, ByteRange range) const {
     const std::uint64_t skipped = std::min(range.offset, kAroundPart);

@@ -76,6 +76,8 @@ class KeptConversations final : public Conversations {
     Task<Result<execution::FileView>> find_file(execution::FileName name,
                                                 execution::Digest digest) override;
     Task<Result<execution::FilePart>> read_file(execution::FileName name, ByteRange range) override;
+    Task<Result<execution::FilePart>> read_for_run(execution::FileName name,
+                                                   ByteRange range) override;
     Task<Result<execution::FileView>> write_file(execution::FileName name,
                                                  std::string content) override;
     Task<Result<void>> delete_file(execution::FileName name) override;

@@ -169,6 +169,16 @@ TEST_F(KeptConversationsTest, PutsMovesPagesAndRemovesTrees) {
     EXPECT_EQ(run(kept->find_conversation("", "none")).error().code, ErrorCode::NotFound);
 }
 
+TEST_F(KeptConversationsTest, WhatGoesBackIntoARunIsNotMasked) {
+    ASSERT_TRUE(run(kept->write_file(file("a"), "to ada@example.com")));
+    kept->mask(privacy::parse_types({"email"}).value());
+    EXPECT_FALSE(run(kept->read_file(file("a"), {.length = 100}))->content.contains("ada@"));
+    EXPECT_EQ(run(kept->read_for_run(file("a"), {.offset = 3, .length = 4}))->content, "ada@");
+    kept->guard_with({.check = [](const FileName&) { return fail(ErrorCode::Conflict, "not now"); },
+                      .guarded = [] { return std::vector<FileName>(); }});
+    EXPECT_FALSE(run(kept->read_for_run(file("a"), {.length = 4})));
+}
+
 TEST_F(KeptConversationsTest, WhatASessionHasIsNotCleanedUp) {
     ASSERT_TRUE(run(kept->create_conversation("", "one")));
     ASSERT_TRUE(run(kept->create_conversation("", "two")));

@@ -119,8 +119,10 @@ bool BackgroundRuns::has_tool(std::string_view name) const {
     return name == "start_run" || name == "poll_run" || name == "cancel_run";
 }
 
-access::Rights BackgroundRuns::tool_needs(std::string_view /*name*/) const {
-    return {access::Right::RunExec};
+access::Rights BackgroundRuns::tool_needs(std::string_view name,
+                                          const json::object& arguments) const {
+    return name == "start_run" ? tools_.tool_needs("execute_code", arguments)
+                               : access::Rights{access::Right::RunExec};
 }
 
 Task<RpcResult<Round<ToolOutcome>>> BackgroundRuns::call_tool(ToolRequest request,

@@ -68,8 +68,11 @@ TEST_F(BackgroundRunsTest, ToolsAreDescribedInFull) {
         EXPECT_GT(tool.description.size(), 100U);
         EXPECT_EQ(tool.input_schema.at("type"), json::value("object"));
         EXPECT_EQ(tool.output_schema.at("type"), json::value("object"));
-        EXPECT_TRUE(runs.tool_needs(tool.name).has(access::Right::RunExec));
+        EXPECT_EQ(runs.tool_needs(tool.name, {}), access::Rights{access::Right::RunExec});
     }
+    const access::Rights cells{access::Right::RunExec, access::Right::Sessions};
+    EXPECT_EQ(runs.tool_needs("start_run", {{"session", true}}), cells);
+    EXPECT_EQ(runs.tool_needs("start_run", {{"session_id", "x"}}), cells);
     EXPECT_TRUE(runs.tools()[0].input_schema.at("properties").as_object().contains("code"));
 }
 

@@ -15,12 +15,16 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-Connection::Connection(Dispatcher& dispatcher, Changes& changes, Caller caller)
+Connection::Connection(Dispatcher& dispatcher, Changes& changes, std::string principal)
     : dispatcher_(dispatcher),
-      caller_(std::move(caller)),
+      principal_(std::move(principal)),
       changes_(changes.listen([this](const Change& change) { tell(change); })) {}
 
 Task<std::optional<std::string>> Connection::handle(std::string text) {
+    return handle(std::move(text), {.rights = access::Rights::all()});
+}
+
+Task<std::optional<std::string>> Connection::handle(std::string text, Sender sender) {
     if (is_blank(text)) {
         co_return std::nullopt;
     }
@@ -32,10 +36,12 @@ Task<std::optional<std::string>> Connection::handle(std::string text) {
                                                         value.error().message)});
     }
     if (value->is_array()) {
-        std::optional<std::string> answers = co_await handle_batch(std::move(value->get_array()));
+        std::optional<std::string> answers =
+            co_await handle_batch(std::move(value->get_array()), std::move(sender));
         co_return answers;
     }
-    std::optional<std::string> answer = co_await handle_message(std::move(*value));
+    std::optional<std::string> answer =
+        co_await handle_message(std::move(*value), std::move(sender));
     co_return answer;
 }
 
@@ -46,7 +52,7 @@ std::string Connection::refuse_long_message(Bytes limit) const {
          .message = fmt::format("The message is longer than the {} bytes allowed.", limit.count)});
 }
 
-Task<std::optional<std::string>> Connection::handle_batch(json::array batch) {
+Task<std::optional<std::string>> Connection::handle_batch(json::array batch, Sender sender) {
     if (std::optional<RpcError> fault = find_batch_fault(batch)) {
         co_return error_message(unreadable_id(), std::move(*fault));
     }
@@ -55,7 +61,7 @@ Task<std::optional<std::string>> Connection::handle_batch(json::array batch) {
     }
     std::vector<std::string> answers;
     for (json::value& element : batch) {
-        std::optional<std::string> answer = co_await handle_element(std::move(element));
+        std::optional<std::string> answer = co_await handle_element(std::move(element), sender);
         if (answer) {
             answers.push_back(std::move(*answer));
         }
@@ -63,7 +69,7 @@ Task<std::optional<std::string>> Connection::handle_batch(json::array batch) {
     co_return answers.empty() ? std::nullopt : std::optional(batch_message(answers));
 }
 
-Task<std::optional<std::string>> Connection::handle_element(json::value value) {
+Task<std::optional<std::string>> Connection::handle_element(json::value value, Sender sender) {
     std::expected<Message, BadMessage> message = parse_message(std::move(value));
     if (!message) {
         BadMessage& bad = message.error();
@@ -72,21 +78,23 @@ Task<std::optional<std::string>> Connection::handle_element(json::value value) {
     if (std::optional<RpcError> fault = find_batch_element_fault(*message)) {
         co_return error_message(message->id, std::move(*fault));
     }
-    std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
+    std::optional<std::string> answer =
+        co_await handle_parsed(std::move(*message), std::move(sender));
     co_return answer;
 }
 
-Task<std::optional<std::string>> Connection::handle_message(json::value value) {
+Task<std::optional<std::string>> Connection::handle_message(json::value value, Sender sender) {
     std::expected<Message, BadMessage> message = parse_message(std::move(value));
     if (!message) {
         BadMessage& bad = message.error();
         co_return error_message(bad.id ? bad.id : unreadable_id(), std::move(bad.error));
     }
-    std::optional<std::string> answer = co_await handle_parsed(std::move(*message));
+    std::optional<std::string> answer =
+        co_await handle_parsed(std::move(*message), std::move(sender));
     co_return answer;
 }
 
-Task<std::optional<std::string>> Connection::handle_parsed(Message message) {
+Task<std::optional<std::string>> Connection::handle_parsed(Message message, Sender sender) {
     if (message.kind == Message::Kind::Notification) {
         handle_notification(message);
     } else if (message.kind == Message::Kind::Response) {
@@ -97,11 +105,12 @@ Task<std::optional<std::string>> Connection::handle_parsed(Message message) {
     if (message.kind != Message::Kind::Request) {
         co_return std::nullopt;
     }
-    std::optional<std::string> answer = co_await handle_request(std::move(message));
+    std::optional<std::string> answer =
+        co_await handle_request(std::move(message), std::move(sender));
     co_return answer;
 }
 
-Task<std::optional<std::string>> Connection::handle_request(Message request) {
+Task<std::optional<std::string>> Connection::handle_request(Message request, Sender sender) {
     RpcResult<Revision> revision = era_.admit(request);
     if (!revision) {
         co_return error_message(request.id, std::move(revision.error()));
@@ -113,9 +122,10 @@ Task<std::optional<std::string>> Connection::handle_request(Message request) {
     const engine::CancellationPtr cancellation = (*entry)->cancellation();
     Call call{.message = std::move(request),
               .revision = *revision,
-              .principal = caller_.principal,
-              .rights = caller_.rights,
-              .origin = caller_.origin,
+              .principal = principal_,
+              .rights = sender.rights,
+              .origin = std::move(sender.origin),
+              .trace = std::move(sender.trace),
               .notify = notify_for(cancellation),
               .memory = &memory_};
     if (era_of(*revision) == Era::Legacy && notify_) {
@@ -148,7 +158,7 @@ void Connection::handle_notification(const Message& notification) {
 
 // Modern clients hear of changes through what they listen to.
 void Connection::tell(const Change& change) {
-    if (!era_.settled_legacy() || !notify_ || !change.concerns(caller_.principal)) {
+    if (!era_.settled_legacy() || !notify_ || !change.concerns(principal_)) {
         return;
     }
     if (std::optional<std::string> notification = legacy_notification(change, memory_)) {

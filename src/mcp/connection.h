@@ -18,14 +18,15 @@ namespace belljar::mcp {
 // it hands out.
 class Connection {
    public:
-    struct Caller {
-        std::string principal{};
-        access::Rights rights = access::Rights::all();
+    // Who sends a message. The principal is the same as long as the connection lasts; what it may
+    // do can be another with each message.
+    struct Sender {
+        access::Rights rights{};
         access::Origin origin{};
+        std::optional<access::TraceContext> trace{};
     };
 
-    Connection(Dispatcher& dispatcher, Changes& changes) : Connection(dispatcher, changes, {}) {}
-    Connection(Dispatcher& dispatcher, Changes& changes, Caller caller);
+    Connection(Dispatcher& dispatcher, Changes& changes, std::string principal = {});
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
@@ -34,6 +35,8 @@ class Connection {
 
     // The answer to one message, or to a batch; nothing for notifications, blank text and cancelled
     // requests. May be called again while earlier messages are still being answered.
+    Task<std::optional<std::string>> handle(std::string text, Sender sender);
+    // Of whoever has started this process, and may do everything.
     Task<std::optional<std::string>> handle(std::string text);
 
     // What to answer to a message that is too long to be read.
@@ -43,18 +46,18 @@ class Connection {
     void cancel_all() { in_flight_.cancel_all(); }
 
    private:
-    Task<std::optional<std::string>> handle_message(json::value value);
-    Task<std::optional<std::string>> handle_element(json::value value);
-    Task<std::optional<std::string>> handle_batch(json::array batch);
-    Task<std::optional<std::string>> handle_parsed(Message message);
-    Task<std::optional<std::string>> handle_request(Message request);
+    Task<std::optional<std::string>> handle_message(json::value value, Sender sender);
+    Task<std::optional<std::string>> handle_element(json::value value, Sender sender);
+    Task<std::optional<std::string>> handle_batch(json::array batch, Sender sender);
+    Task<std::optional<std::string>> handle_parsed(Message message, Sender sender);
+    Task<std::optional<std::string>> handle_request(Message request, Sender sender);
     [[nodiscard]] Notify notify_for(const engine::CancellationPtr& cancellation) const;
     void handle_notification(const Message& notification);
     void tell(const Change& change);
     [[nodiscard]] std::optional<json::value> unreadable_id() const;
 
     Dispatcher& dispatcher_;
-    Caller caller_;
+    std::string principal_;
     StdioEra era_;
     ConnectionMemory memory_;
     QuestionsPtr questions_ = std::make_shared<Questions>();

@@ -7,6 +7,8 @@
 #include <boost/json/array.hpp>
 
 #include "base/utf8.h"
+#include "crypto/digest.h"
+#include "engine/conversations.h"
 #include "mcp/pretty_json.h"
 #include "mcp/script_run.h"
 #include "mcp/text_view.h"
@@ -18,6 +20,8 @@ namespace {
 
 // As its document says: characters of an answer.
 constexpr std::size_t kLongestOutput = 100'000;
+// Beyond what the module takes.
+constexpr Bytes kLongestSkill = kibibytes(64);
 // Where files are kept for a caller that names no conversation.
 constexpr std::string_view kUsualConversation = "log-analysis";
 
@@ -213,33 +217,79 @@ ToolDefinition define(std::string_view tool) {
             .icon = icon_of(Symbol::Search)};
 }
 
-Script script_for(const Route& route, ToolCall call) {
-    const bool calls_skill = route.tool == "run_skill";
-    std::string function(route.function);
-    if (!calls_skill && is_given(call.arguments, "function")) {
-        function = text_of(call.arguments, "function");
-        call.arguments.erase("function");
+// What a caller wants of a module.
+struct ModuleCall {
+    std::string_view module;
+    std::string function{};
+    json::object arguments{};
+    std::optional<std::string> conversation{};
+};
+
+ModuleCall read_module_call(const Route& route, json::object arguments) {
+    ModuleCall wanted{.module = route.module, .function = std::string(route.function)};
+    if (route.tool != "run_skill" && is_given(arguments, "function")) {
+        wanted.function = text_of(arguments, "function");
+        arguments.erase("function");
     }
-    std::optional<std::string> conversation;
-    if (is_given(call.arguments, "conversation_id")) {
-        conversation = text_of(call.arguments, "conversation_id");
+    if (is_given(arguments, "conversation_id")) {
+        wanted.conversation = text_of(arguments, "conversation_id");
     } else if (route.keeping == Keeping::Files) {
-        conversation = kUsualConversation;
+        wanted.conversation = kUsualConversation;
     }
-    call.arguments.erase("conversation_id");
-    return {.program = "python/call_tool.py",
-            .input = json::object{{"module", route.module},
-                                  {"function", std::move(function)},
-                                  {"arguments", std::move(call.arguments)}},
-            .principal = std::move(call.principal),
-            .conversation_id = std::move(conversation)};
+    arguments.erase("conversation_id");
+    wanted.arguments = std::move(arguments);
+    return wanted;
 }
 
-bool is_module_name(std::string_view name) {
-    constexpr std::string_view kLetters =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    return !name.empty() && name.size() <= 100 &&
-           name.find_first_not_of(kLetters) == std::string_view::npos;
+Script script_for(ModuleCall wanted) {
+    return {.program = "python/call_tool.py",
+            .input = json::object{{"module", wanted.module},
+                                  {"function", std::move(wanted.function)},
+                                  {"arguments", std::move(wanted.arguments)}},
+            .conversation_id = std::move(wanted.conversation)};
+}
+
+bool runs_skill(const ModuleCall& wanted) {
+    return wanted.module == "skills" && wanted.function == "run_skill";
+}
+
+// The module says in words why there is no such skill.
+ModuleCall call_for_skill(const ModuleCall& wanted) {
+    ModuleCall skill{
+        .module = wanted.module, .function = "get_skill", .conversation = wanted.conversation};
+    if (const json::value* name = wanted.arguments.if_contains("name")) {
+        skill.arguments["name"] = *name;
+    }
+    return skill;
+}
+
+bool is_name(std::string_view name, std::string_view more_letters) {
+    const auto fits = [more_letters](char letter) {
+        constexpr std::string_view kLetters =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+        return kLetters.contains(letter) || more_letters.contains(letter);
+    };
+    return !name.empty() && name.size() <= 100 && std::ranges::all_of(name, fits);
+}
+
+// Where the module keeps the code of one.
+execution::FileName file_of_skill(const std::string& principal, const ModuleCall& wanted) {
+    return {.principal = principal,
+            .conversation_id = wanted.conversation.value_or(""),
+            .path = fmt::format("skills/{}/implementation.py", text_of(wanted.arguments, "name"))};
+}
+
+// A skill is its caller's program, so its code comes along with the run, which reads it before and
+// lets it import what the caller's profile allows. What is read is what runs: it takes the place of
+// the file that was kept.
+Script script_for_skill(ModuleCall wanted, std::string path, std::string code) {
+    Script script{.program = "python/call_skill.py",
+                  .heading = fmt::format("# Of a skill: {}\n", crypto::sha256_hex(code)),
+                  .author = execution::Author::Caller,
+                  .input = std::move(wanted.arguments),
+                  .conversation_id = std::move(wanted.conversation)};
+    script.files.emplace(std::move(path), std::move(code));
+    return script;
 }
 
 ToolOutcome refuse(std::string_view tool, std::string message) {
@@ -281,6 +331,43 @@ ToolOutcome answer(std::string_view tool, const ScriptEnd& end) {
     return accept(tool, value != nullptr ? *value : json::value{});
 }
 
+// Where nothing outlives a run, what needs no files of before works all the same.
+Task<Result<ScriptEnd>> run_with_files(ToolContext context, ToolCall call, Script script,
+                                       engine::CancellationPtr cancellation) {
+    Result<ScriptEnd> end = co_await run_script(context, call, script, cancellation);
+    if (!end && end.error().code == ErrorCode::Unsupported && script.conversation_id) {
+        script.conversation_id.reset();
+        end = co_await run_script(context, std::move(call), std::move(script),
+                                  std::move(cancellation));
+    }
+    co_return end;
+}
+
+// The program that does what is wished.
+Task<Result<Script>> find_script(ToolContext context, std::string principal, ModuleCall wanted) {
+    if (!runs_skill(wanted)) {
+        co_return script_for(std::move(wanted));
+    }
+    if (!is_name(text_of(wanted.arguments, "name"), "-")) {
+        co_return script_for(call_for_skill(wanted));
+    }
+    execution::FileName file = file_of_skill(principal, wanted);
+    Result<execution::FilePart> kept = co_await context.executor->conversations().read_for_run(
+        file, {.length = kLongestSkill.count});
+    if (!kept) {
+        const ErrorCode code = kept.error().code;
+        if (code != ErrorCode::NotFound && code != ErrorCode::Unsupported) {
+            co_return fail(kept.error());
+        }
+        co_return script_for(call_for_skill(wanted));
+    }
+    if (kept->content.size() < kept->file.size) {
+        co_return fail(ErrorCode::TooLarge,
+                       fmt::format("A skill may have at most {} bytes.", kLongestSkill.count));
+    }
+    co_return script_for_skill(std::move(wanted), std::move(file.path), std::move(kept->content));
+}
+
 }  // namespace
 
 ToolDefinition define_log_store(const engine::SandboxInfo& /*info*/) { return define("log_store"); }
@@ -307,31 +394,26 @@ ToolDefinition define_get_available_tools(const engine::SandboxInfo& /*info*/) {
 Task<Result<ToolOutcome>> call_module(ToolContext context, ToolCall call,
                                       engine::CancellationPtr cancellation) {
     const Route& route = route_of(call.name);
-    const Script script = script_for(route, std::move(call));
-    Result<ScriptEnd> end = co_await run_script(context.executor, script, cancellation);
-    if (!end && end.error().code == ErrorCode::Unsupported && script.conversation_id) {
-        // Nothing outlives a run here; what needs no files of before works all the same.
-        Script without = script;
-        without.conversation_id.reset();
-        end = co_await run_script(context.executor, std::move(without), std::move(cancellation));
-    }
-    BJ_CO_TRY(const ScriptEnd ended, std::move(end));
-    co_return answer(route.tool, ended);
+    ModuleCall wanted = read_module_call(route, std::move(call.arguments));
+    BJ_CO_TRY(Script script, co_await find_script(context, call.principal, std::move(wanted)));
+    BJ_CO_TRY(const ScriptEnd end,
+              co_await run_with_files(context, std::move(call), std::move(script),
+                                      std::move(cancellation)));
+    co_return answer(route.tool, end);
 }
 
 Task<Result<ToolOutcome>> call_other_module(ToolContext context, ToolCall call,
                                             engine::CancellationPtr cancellation) {
     const std::string missing = fmt::format("Tool '{}' not found", call.name);
-    if (!is_module_name(call.name)) {
+    if (!is_name(call.name, "")) {
         co_return fail(ErrorCode::NotFound, missing);
     }
     Script script{.program = "python/call_tool.py",
                   .input = json::object{{"module", call.name},
                                         {"function", nullptr},
-                                        {"arguments", std::move(call.arguments)}},
-                  .principal = std::move(call.principal)};
+                                        {"arguments", std::move(call.arguments)}}};
     BJ_CO_TRY(const ScriptEnd end,
-              co_await run_script(context.executor, std::move(script), std::move(cancellation)));
+              co_await run_script(context, call, std::move(script), std::move(cancellation)));
     ToolOutcome outcome = answer(call.name, end);
     if (outcome.failed && outcome.text.starts_with("Error: " + missing)) {
         co_return fail(ErrorCode::NotFound, missing);

@@ -25,7 +25,7 @@ using execution::RunResult;
 using execution::Status;
 
 constexpr std::size_t kLongestExecuteOutput = 100'000;  // characters
-constexpr std::uint64_t kUsualSeconds = 30;
+constexpr Duration kUsualTime = std::chrono::seconds(30);
 
 constexpr auto kTools = std::to_array<std::string_view>(
     {"log_store", "privacy", "workspace", "skills", "tool_discovery"});
@@ -75,10 +75,10 @@ std::string import_failure(const std::string& message, const std::vector<std::st
                        message.substr(begin, end - begin), fmt::join(allowed, ", "));
 }
 
-std::string failure(const RunResult& result, std::uint64_t seconds,
+std::string failure(const RunResult& result, Duration time,
                     const std::vector<std::string>& allowed) {
     if (result.status == Status::Timeout) {
-        return fmt::format("Code execution timed out after {} seconds", seconds);
+        return fmt::format("Code execution timed out after {:g} seconds", to_seconds(time));
     }
     if (!result.error) {
         return status_line(result);
@@ -148,11 +148,11 @@ Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
     if (text_of(call.arguments, "code").empty()) {
         co_return ToolOutcome{.text = pretty(view_of("", "No code provided"))};
     }
-    const std::uint64_t seconds = number_of(call.arguments, "timeout", kUsualSeconds);
     BJ_CO_TRY(execution::RunRequest request, engine::parse_run_arguments(call.arguments));
     mark(request, call);
     request.principal = std::move(call.principal);
-    request.timeout = request.timeout.value_or(std::chrono::seconds(kUsualSeconds));
+    const Duration time = request.timeout.value_or(kUsualTime);
+    request.timeout = time;
     request.environment["BELLJAR_BIND"] = fmt::format("{}", fmt::join(kTools, " "));
     // Its own list, unless the caller has chosen one or a profile.
     if (request.language == "python" && !request.allowed_imports && !request.profile) {
@@ -169,7 +169,7 @@ Task<Result<ToolOutcome>> execute_for_logs(ToolContext context, ToolCall call,
     if (!result.success()) {
         const std::vector<std::string> allowed =
             names_of(*context.executor, result, std::move(listed));
-        error = make_valid_utf8(failure(result, seconds, allowed));
+        error = make_valid_utf8(failure(result, time, allowed));
     }
     co_return ToolOutcome{.text = pretty(view_of(written(result), error)),
                           .more = content_of(result, form),

@@ -13,9 +13,11 @@ namespace belljar::mcp {
 
 using engine::CancellationPtr;
 
-Dispatcher::Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks)
+Dispatcher::Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks,
+                       const Log& log)
     : identity_(std::move(identity)),
       providers_(std::move(providers)),
+      log_(log),
       tools_(identity_, providers_, rounds_, tasks),
       resources_(identity_, providers_, rounds_),
       prompts_(identity_, providers_, rounds_),
@@ -93,6 +95,19 @@ std::string text_of(Reply reply) {
 }
 
 Task<Reply> Dispatcher::answer(Call call, CancellationPtr cancellation) {
+    const json::value id = call.message.id;
+    try {
+        Reply reply = co_await carry_out(std::move(call), std::move(cancellation));
+        co_return reply;
+    } catch (const std::exception& error) {
+        log_.error("a request could not be answered", {{"reason", error.what()}});
+    } catch (...) {
+        log_.error("a request could not be answered");
+    }
+    co_return refusal_of(id, own_fault());
+}
+
+Task<Reply> Dispatcher::carry_out(Call call, CancellationPtr cancellation) {
     const json::value id = call.message.id;
     const Era era = era_of(call.revision);
     const Entry* entry = find(call.message.method, era);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
 #include "mcp/answer.h"
@@ -36,15 +37,17 @@ struct Reply {
 // All of it, for transports that send it in one piece.
 [[nodiscard]] std::string text_of(Reply reply);
 
-// Every method of every revision, whatever the transport. Borrows the providers and the changes;
+// Every method of every revision, whatever the transport. Borrows all it is given;
 // used on the I/O thread only.
 class Dispatcher {
    public:
-    Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks);
+    Dispatcher(Identity identity, Providers providers, Changes& changes, Tasks& tasks,
+               const Log& log);
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
 
-    // Answers a request. Notifications are the transport's business: none of them is answered.
+    // Answers a request, whatever becomes of it: what a method throws is our fault and ends here.
+    // Notifications are the transport's business: none of them is answered.
     Task<Reply> answer(Call call, engine::CancellationPtr cancellation);
 
     [[nodiscard]] ToolMethods& tools() { return tools_; }
@@ -60,6 +63,7 @@ class Dispatcher {
         KeptMethod kept{};  // in place of the other
     };
     void add_methods();
+    Task<Reply> carry_out(Call call, engine::CancellationPtr cancellation);
     [[nodiscard]] const Entry* find(std::string_view name, Era era) const;
 
     Task<RpcResult<std::string>> discover(Call call, engine::CancellationPtr cancellation);
@@ -70,6 +74,7 @@ class Dispatcher {
 
     Identity identity_;
     Providers providers_;
+    const Log& log_;
     Rounds rounds_;
     ToolMethods tools_;
     ResourceMethods resources_;

@@ -28,8 +28,38 @@ class DispatcherTest : public testing::Test {
     Changes changes;
     Tasks tasks{io.get_executor(), log, changes};
     ToolProvider tools{executor, {}, Duration{}};
-    Dispatcher dispatcher{Identity{.version = "1.2.3"}, {&tools}, changes, tasks};
+    Dispatcher dispatcher{Identity{.version = "1.2.3"}, {&tools}, changes, tasks, log};
 };
+
+class ThrowingProvider final : public Provider {
+   public:
+    bool has_tool(std::string_view /*name*/) const override { return true; }
+    Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest /*request*/,
+                                                  engine::CancellationPtr /*stop*/) override {
+        throw std::runtime_error("of the host's");
+        co_return ToolOutcome{};
+    }
+    Task<std::vector<ResourceDefinition>> resources(Asker /*asker*/) override {
+        throw 7;
+        co_return std::vector<ResourceDefinition>{};
+    }
+};
+
+TEST_F(DispatcherTest, WhatIsThrownIsAnswered) {
+    ThrowingProvider provider;
+    Dispatcher throwing({}, {&provider}, changes, tasks, log);
+    for (const char* method : {"tools/call", "resources/list"}) {
+        const Reply reply = run_task(throwing.answer({.message = {.kind = Message::Kind::Request,
+                                                                  .id = "id",
+                                                                  .method = method,
+                                                                  .params = {{"name", "any"}}},
+                                                      .revision = Revision::V2025_06_18},
+                                                     std::make_shared<engine::Cancellation>()));
+        EXPECT_EQ(reply.error, RpcCode::InternalError) << method;
+        EXPECT_EQ(message_of(reply).at("id"), json::value("id"));
+        EXPECT_FALSE(text_of(reply).contains("host")) << "that is for the log";
+    }
+}
 
 TEST_F(DispatcherTest, EachEraHasItsMethods) {
     struct Case {

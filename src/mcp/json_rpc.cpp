@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "execution/error_wire.h"
 
 namespace belljar::mcp {
 namespace {
@@ -27,6 +28,11 @@ bool is_version_2(const json::value* version) {
 
 std::unexpected<RpcError> rpc_fail(RpcCode code, std::string message) {
     return std::unexpected(RpcError{.code = code, .message = std::move(message)});
+}
+
+RpcError own_fault() {
+    return {.code = RpcCode::InternalError,
+            .message = execution::client_message({.code = ErrorCode::Internal})};
 }
 
 std::expected<Message, BadMessage> parse_message(json::value value) {

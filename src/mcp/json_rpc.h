@@ -39,6 +39,8 @@ class [[nodiscard]] RpcResult : public std::expected<T, RpcError> {
 };
 
 [[nodiscard]] std::unexpected<RpcError> rpc_fail(RpcCode code, std::string message);
+// For what should never have happened; the log says what it was.
+[[nodiscard]] RpcError own_fault();
 
 // One well-formed JSON-RPC message.
 struct Message {

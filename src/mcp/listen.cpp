@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "access/response_stream.h"
 #include "mcp/rounds.h"
 #include "mcp/task_methods.h"
 
@@ -18,6 +19,10 @@ using engine::CancellationPtr;
 
 constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
 constexpr std::size_t kMostNames = 256;
+// Of a notification about a task, which has the whole result in it or is not sent: it is for the
+// client to ask for a task that it hears nothing of. Longer ones would be taken for a client that
+// does not keep up.
+constexpr std::size_t kLongestTold = access::ResponseStream::kCapacity.count / 2;
 
 struct Notification {
     std::string method{};
@@ -207,8 +212,12 @@ Task<RpcResult<std::string>> ListenMethod::listen(Call call, CancellationPtr can
             }
         }
         notification.params["_meta"] = meta;
-        kept_up =
-            call.notify(notification_message(notification.method, std::move(notification.params)));
+        std::string message =
+            notification_message(notification.method, std::move(notification.params));
+        if (change.kind == Change::Kind::Task && message.size() > kLongestTold) {
+            return;
+        }
+        kept_up = call.notify(std::move(message));
         if (!kept_up) {
             ended.cancel();
         }

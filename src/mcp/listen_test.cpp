@@ -7,6 +7,15 @@ namespace {
 
 constexpr std::string_view kSubscription = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
+// Once it has been told to.
+template <std::size_t length>
+Task<RpcResult<Round<ToolOutcome>>> give_text(Asker asker, engine::CancellationPtr /*stop*/) {
+    if (!asker.inputs.contains("go")) {
+        co_return InputNeeded{.requests = {{"go", json::object{{"method", "elicitation/create"}}}}};
+    }
+    co_return ToolOutcome{.text = std::string(length, 'x')};
+}
+
 class ListenTest : public MethodTest {
    protected:
     void listen(json::object notifications, json::object capabilities = {}) {
@@ -16,7 +25,7 @@ class ListenTest : public MethodTest {
         call.message.id = "ear";
         call.notify = [this](std::string message) {
             heard.push_back(parse_json(message).value());
-            return keeps_up;
+            return keeps_up && message.size() <= access::ResponseStream::kCapacity.count;
         };
         asio::co_spawn(io, dispatcher.answer(std::move(call), cancellation),
                        [this](std::exception_ptr failure, Reply reply) {
@@ -96,6 +105,25 @@ TEST_F(ListenTest, TasksAreToldInFull) {
     tasks.cancel(tasks.find("", std::string(id.as_string())));
     EXPECT_EQ(last(), "notifications/tasks");
     EXPECT_EQ(heard.back().at_pointer("/params/status"), json::value("cancelled"));
+}
+
+// Its client asks for it; who hears nothing of it yet has not failed to keep up.
+TEST_F(ListenTest, ALongResultIsNotTold) {
+    const Asker asker{.capabilities = tasks_declared()};
+    const BackgroundTaskPtr long_one = tasks.begin(asker, give_text<300'000>).value();
+    const BackgroundTaskPtr short_one = tasks.begin(asker, give_text<100'000>).value();
+    poll();
+    listen({{"taskIds", json::array{long_one->id(), short_one->id()}}}, tasks_declared());
+    for (const BackgroundTaskPtr& task : {long_one, short_one}) {
+        tasks.give(task, {{"go", 1}});
+        poll();
+        EXPECT_EQ(task->status(), BackgroundTask::Status::Completed);
+    }
+    EXPECT_FALSE(ended);
+    ASSERT_EQ(heard.size(), 4U);  // the acknowledgement, twice "working", one result
+    EXPECT_EQ(heard.back().at_pointer("/params/taskId"), json::value(short_one->id()));
+    EXPECT_EQ(heard.back().at_pointer("/params/result/content/0/text").as_string().size(),
+              100'000U);
 }
 
 TEST_F(ListenTest, MalformedWishesAreRefused) {

@@ -17,6 +17,7 @@ struct Batch {
     std::string principal{};  // who sent it
     access::Rights rights = access::Rights::all();
     access::Origin origin{};
+    std::optional<access::TraceContext> trace{};
     std::optional<std::string> session_id{};  // as its header says
 };
 

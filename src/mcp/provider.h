@@ -156,8 +156,12 @@ class Provider {
     // Changes whenever tools() would give something else.
     [[nodiscard]] virtual std::uint64_t tools_version() const { return 0; }
     [[nodiscard]] virtual bool has_tool(std::string_view /*name*/) const { return false; }
-    // What a caller must be allowed to do to call it.
-    [[nodiscard]] virtual access::Rights tool_needs(std::string_view /*name*/) const { return {}; }
+    // What a caller must be allowed to do to call it with these arguments, which nobody has looked
+    // at. Some need more; without any, it is what every call needs.
+    [[nodiscard]] virtual access::Rights tool_needs(std::string_view /*name*/,
+                                                    const json::object& /*arguments*/) const {
+        return {};
+    }
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: the request is malformed, or Belljar itself is at fault.
     virtual Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest request,

@@ -10,14 +10,14 @@ constexpr Bytes kOutput = kibibytes(128);
 
 }  // namespace
 
-Task<Result<ScriptEnd>> run_script(engine::Executor* executor, Script script,
+Task<Result<ScriptEnd>> run_script(ToolContext context, ToolCall call, Script script,
                                    engine::CancellationPtr cancellation) {
     execution::RunRequest request;
-    BJ_CO_TRY(request.code, runner::embedded_guest_program(script.program));
-    request.principal = std::move(script.principal);
-    request.protocol = execution::Protocol::Mcp;
-    request.tool = script.program;
-    request.author = execution::Author::Belljar;
+    BJ_CO_TRY(const std::string program, runner::embedded_guest_program(script.program));
+    request.code = script.heading + program;
+    request.principal = call.principal;
+    mark(request, call);
+    request.author = script.author;
     request.language = std::move(script.language);
     request.language_given = true;
     request.stdin_text = to_text(script.input);
@@ -26,7 +26,8 @@ Task<Result<ScriptEnd>> run_script(engine::Executor* executor, Script script,
     request.timeout = script.timeout;
     request.output = kOutput;
     ScriptEnd end;
-    BJ_CO_TRY(end.run, co_await executor->execute(std::move(request), std::move(cancellation)));
+    BJ_CO_TRY(end.run,
+              co_await context.executor->execute(std::move(request), std::move(cancellation)));
     if (end.run.success() && end.run.result_json) {
         Result<json::value> value = parse_json(*end.run.result_json);
         if (value) {

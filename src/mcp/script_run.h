@@ -9,8 +9,8 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/cancellation.h"
-#include "engine/executor.h"
 #include "execution/result.h"
+#include "mcp/tool.h"
 
 namespace belljar::mcp {
 
@@ -18,10 +18,13 @@ namespace belljar::mcp {
 // gets its input as JSON on standard input; its value is the answer.
 struct Script {
     std::string program{};  // its name below guest/
+    // A comment ahead of it: what it brings along, because approvals are for a program's text.
+    std::string heading{};
+    // Caller for one that runs what its caller wrote: it is then that one's program.
+    execution::Author author = execution::Author::Belljar;
     std::string language = "python";
     json::value input{};
     std::map<std::string, std::string> files{};
-    std::string principal{};
     std::optional<std::string> conversation_id{};
     std::optional<Duration> timeout{};
 };
@@ -33,7 +36,8 @@ struct ScriptEnd {
     std::optional<json::value> value{};
 };
 
-Task<Result<ScriptEnd>> run_script(engine::Executor* executor, Script script,
+// In the name of whoever calls the tool: under the profile of the call, and recorded as its run.
+Task<Result<ScriptEnd>> run_script(ToolContext context, ToolCall call, Script script,
                                    engine::CancellationPtr cancellation);
 
 }  // namespace belljar::mcp

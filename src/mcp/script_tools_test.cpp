@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "mcp/testing/fake_conversations.h"
 #include "mcp/testing/fake_executor.h"
 #include "mcp/testing/run_task.h"
 #include "mcp/testing/schema_check.h"
@@ -9,6 +11,8 @@
 namespace belljar::mcp {
 namespace {
 
+constexpr std::string_view kTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 // Tools that run a program of ours and read its answer, which is not to be trusted.
 class ScriptTools : public testing::Test {
    protected:
@@ -17,7 +21,11 @@ class ScriptTools : public testing::Test {
         const RpcResult<ToolOutcome> outcome =
             run_task(toolbox.call({.name = name,
                                    .arguments = parse_json(arguments).value().as_object(),
-                                   .principal = "ada"},
+                                   .principal = "ada",
+                                   .trace = access::parse_trace(kTrace, ""),
+                                   .origin = {.client = "inspector/2",
+                                              .address = "127.0.0.9",
+                                              .tool_sets = {"analysts"}}},
                                   std::make_shared<engine::Cancellation>()));
         const json::object schema = find_tool(name)->define(executor.sandbox).output_schema;
         if (outcome->structured) {
@@ -31,7 +39,13 @@ class ScriptTools : public testing::Test {
         return call("validate_code", R"({"code":"import os"})");
     }
 
-    FakeExecutor executor;
+    class Executor : public FakeExecutor {
+       public:
+        [[nodiscard]] engine::Conversations& conversations() override { return files; }
+        FakeConversations files;
+    };
+
+    Executor executor;
 };
 
 TEST_F(ScriptTools, TheProgramIsDataForTheReader) {
@@ -107,13 +121,66 @@ TEST_F(ScriptTools, AModuleIsCalledWithWhatIsLeftOfTheArguments) {
     EXPECT_EQ(executor.requests.at(0).stdin_text,
               R"({"module":"privacy","function":"scrub_ssn","arguments":{"text":"x"}})");
     EXPECT_FALSE(executor.requests.at(0).conversation_id);
-    call("run_skill", R"({"name":"a","function":"f","x":1,"conversation_id":"c"})");
-    EXPECT_EQ(executor.requests.at(1).stdin_text,
-              R"({"module":"skills","function":"run_skill",)"
-              R"("arguments":{"name":"a","function":"f","x":1}})");
-    EXPECT_EQ(executor.requests.at(1).conversation_id, "c");
     call("list_skills", "{}");
-    EXPECT_EQ(executor.requests.at(2).conversation_id, "log-analysis");
+    EXPECT_EQ(executor.requests.at(1).conversation_id, "log-analysis");
+}
+
+// What policy and the audit trail are told of it is what they are told of execute_code.
+TEST_F(ScriptTools, AProgramOfOursRunsInTheNameOfItsCaller) {
+    executor.result.result_json = "{}";
+    call("search_tools", R"({"query":"x"})");
+    call("pip_install", R"({"package":"x"})");
+    call("workspace", "{}");
+    call("validate_code", R"({"code":"1"})");
+    call("execute_code", R"({"code":"1"})");
+    ASSERT_EQ(executor.requests.size(), 5U);
+    const execution::RunRequest& known = executor.requests.back();
+    EXPECT_EQ(known.tool_sets, std::vector<std::string>{"analysts"});
+    for (const execution::RunRequest& request : executor.requests) {
+        EXPECT_EQ(request.tool_sets, known.tool_sets) << request.tool;
+        EXPECT_EQ(request.principal, known.principal);
+        EXPECT_EQ(request.client, known.client);
+        EXPECT_EQ(request.address, known.address);
+        EXPECT_EQ(request.trace, known.trace);
+        EXPECT_EQ(request.protocol, known.protocol);
+    }
+    EXPECT_EQ(executor.requests[0].tool, "search_tools");
+    EXPECT_EQ(executor.requests[2].tool, "workspace");
+}
+
+TEST_F(ScriptTools, ASkillIsItsCallersProgram) {
+    const std::string path = "skills/a-1/implementation.py";
+    executor.files.files[{"c", path}] = "import os";
+    executor.files.files[{"log-analysis", path}] = "import re";
+    executor.result.result_json = R"({"value":1})";
+    call("run_skill", R"({"name":"a-1","function":"f","x":1,"conversation_id":"c"})");
+    call("skills", R"({"function":"run_skill","name":"a-1"})");
+    ASSERT_EQ(executor.requests.size(), 2U);
+    EXPECT_EQ(executor.requests[0].stdin_text, R"({"name":"a-1","function":"f","x":1})");
+    EXPECT_EQ(executor.requests[0].conversation_id, "c");
+    EXPECT_EQ(executor.requests[0].files.at(path), "import os");
+    EXPECT_EQ(executor.requests[1].files.at(path), "import re");
+    for (const execution::RunRequest& run : executor.requests) {
+        EXPECT_EQ(run.author, execution::Author::Caller);
+    }
+    EXPECT_NE(executor.requests[0].code, executor.requests[1].code)
+        << "who approves one skill has not approved another";
+}
+
+TEST_F(ScriptTools, WhatIsNoSkillIsNotRun) {
+    executor.files.files[{"log-analysis", "skills/long/implementation.py"}] =
+        std::string(70'000, '#');
+    executor.result.result_json = R"({"error":"There is no skill"})";
+    EXPECT_TRUE(call("run_skill", R"({"name":"long"})").failed);
+    EXPECT_TRUE(executor.requests.empty());
+    for (const char* name : {"none", "../a", "a/b", "a b"}) {
+        EXPECT_TRUE(call("run_skill", fmt::format(R"({{"name":"{}"}})", name)).failed) << name;
+        EXPECT_EQ(executor.requests.back().author, execution::Author::Belljar);
+        EXPECT_EQ(executor.requests.back().stdin_text,
+                  fmt::format(R"({{"module":"skills","function":"get_skill",)"
+                              R"("arguments":{{"name":"{}"}}}})",
+                              name));
+    }
 }
 
 TEST_F(ScriptTools, WhatAModuleReturnsHasAnEnd) {

@@ -90,7 +90,7 @@ Server::Server(const asio::any_io_executor& io, engine::Executor& executor, Opti
       offerings_(io, {executor, changes_, options_.outputs, options_.dialects}, log),
       tool_door_(executor, log),
       dispatcher_(
-          std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_)),
+          std::make_unique<Dispatcher>(options_.identity, make_providers(), changes_, tasks_, log)),
       sessions_(io, changes_),
       sse_(io, log, *dispatcher_, changes_),
       calls_(io, log) {}
@@ -145,6 +145,7 @@ Task<HttpResponse> Server::handle_post(HttpRequest request, CancellationPtr canc
         batch->principal = request.principal;
         batch->rights = request.rights;
         batch->origin = access::origin_of(request);
+        batch->trace = request.trace;
         batch->session_id = request.header(kSessionHeader);
         HttpResponse response = co_await serve_batch(std::move(*batch), std::move(cancellation));
         co_return response;
@@ -313,6 +314,7 @@ Task<HttpResponse> Server::serve_batch(Batch batch, CancellationPtr cancellation
                        .principal = std::move(batch.principal),
                        .rights = batch.rights,
                        .origin = std::move(batch.origin),
+                       .trace = std::move(batch.trace),
                        .memory = session != nullptr ? &session->memory() : nullptr};
     std::vector<std::string> answers;
     for (json::value& element : batch.elements) {

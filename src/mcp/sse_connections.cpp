@@ -44,15 +44,11 @@ Task<HttpResponse> SseConnections::open(HttpRequest request, engine::Cancellatio
         co_return make_refusal(503, "too many clients listen already; try again later");
     }
     const std::string id = random_hex(16);
-    const auto open =
-        std::make_shared<Open>(Open{.principal = request.principal,
-                                    .connection = std::make_unique<Connection>(
-                                        dispatcher_, changes_,
-                                        Connection::Caller{.principal = request.principal,
-                                                           .rights = request.rights,
-                                                           .origin = access::origin_of(request)}),
-                                    .stream = request.stream,
-                                    .hung_up = cancellation});
+    const auto open = std::make_shared<Open>(
+        Open{.principal = request.principal,
+             .connection = std::make_unique<Connection>(dispatcher_, changes_, request.principal),
+             .stream = request.stream,
+             .hung_up = cancellation});
     open->connection->on_notification([stream = open->stream](std::string message) {
         return stream->offer(access::message_event(std::move(message)));
     });
@@ -80,15 +76,20 @@ HttpResponse SseConnections::take(HttpRequest request) {
         return make_refusal(404, "there is no such session; open one with GET /mcp/sse");
     }
     if (requests_.running() >= kMost * kMostInFlight ||
-        !requests_.spawn("message", answer(found->second, std::move(request.body)))) {
+        !requests_.spawn("message", answer(found->second, std::move(request)))) {
         return make_refusal(503, "too many messages are being answered; try again later");
     }
     return {.status = 202, .body = R"({"message":"Accepted"})"};
 }
 
-// Shares the connection, which may end before the answer is there.
-Task<void> SseConnections::answer(OpenPtr open, std::string body) {
-    std::optional<std::string> reply = co_await open->connection->handle(std::move(body));
+// Shares the connection, which may end before the answer is there. What the caller may do is what
+// it may do now: its token may be another than the one that the connection was opened with.
+Task<void> SseConnections::answer(OpenPtr open, HttpRequest request) {
+    Connection::Sender sender{.rights = request.rights,
+                              .origin = access::origin_of(request),
+                              .trace = std::move(request.trace)};
+    std::optional<std::string> reply =
+        co_await open->connection->handle(std::move(request.body), std::move(sender));
     if (reply && open->stream->waiting() > kMostWaiting.count) {
         open->hung_up->request();
     } else if (reply) {

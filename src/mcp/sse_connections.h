@@ -43,7 +43,7 @@ class SseConnections {
     };
     using OpenPtr = std::shared_ptr<Open>;
 
-    static Task<void> answer(OpenPtr open, std::string body);
+    static Task<void> answer(OpenPtr open, access::HttpRequest request);
 
     asio::any_io_executor executor_;
     Dispatcher& dispatcher_;

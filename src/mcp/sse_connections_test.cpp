@@ -6,6 +6,26 @@
 namespace belljar::mcp {
 namespace {
 
+// A tool that not everybody may call, and that remembers who did.
+class GuardedTool final : public Provider {
+   public:
+    bool has_tool(std::string_view name) const override { return name == "guarded"; }
+    access::Rights tool_needs(std::string_view /*name*/,
+                              const json::object& /*arguments*/) const override {
+        return {access::Right::RunExec};
+    }
+    Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest request,
+                                                  engine::CancellationPtr /*stop*/) override {
+        if (request.arguments.contains("throw")) {
+            throw std::runtime_error("something");
+        }
+        askers.push_back(std::move(request.asker));
+        co_return ToolOutcome{.text = "called"};
+    }
+
+    std::vector<Asker> askers;
+};
+
 class SseConnectionsTest : public MethodTest {
    protected:
     // Opens one and gives the path that messages go to.
@@ -26,9 +46,11 @@ class SseConnectionsTest : public MethodTest {
     }
 
     unsigned post(std::string query, std::string body, std::string principal = "anna") {
-        const access::HttpResponse response = connections.take({.principal = std::move(principal),
-                                                                .query = std::move(query),
-                                                                .body = std::move(body)});
+        access::HttpRequest request = as_sent;
+        request.principal = std::move(principal);
+        request.query = std::move(query);
+        request.body = std::move(body);
+        const access::HttpResponse response = connections.take(std::move(request));
         poll();
         return response.status;
     }
@@ -38,7 +60,10 @@ class SseConnectionsTest : public MethodTest {
         io.poll();
     }
 
-    SseConnections connections{io.get_executor(), log, dispatcher, changes};
+    GuardedTool guarded;
+    Dispatcher own{{.version = "1.2.3"}, {&fixtures, &guarded}, changes, tasks, log};
+    SseConnections connections{io.get_executor(), log, own, changes};
+    access::HttpRequest as_sent;  // what else the gate has found out about each POST
     access::ResponseStreamPtr stream;
     std::optional<unsigned> ended;
 };
@@ -61,6 +86,36 @@ TEST_F(SseConnectionsTest, OthersCannotSendToIt) {
     EXPECT_EQ(post("sessionId=made-up", request("ping")), 404U);
     EXPECT_EQ(post("", request("ping")), 404U);
     EXPECT_TRUE(stream->empty());
+}
+
+// Roles are taken away, tokens expire and narrower ones follow: the stream stays open meanwhile.
+TEST_F(SseConnectionsTest, EachMessageHasTheRightsOfItsOwnToken) {
+    const std::string query = open();
+    post(query, request("initialize", R"("protocolVersion":"2024-11-05")"));
+    const std::string call = request("tools/call", R"("name":"guarded","arguments":{})");
+    as_sent.rights = {access::Right::FilesRead};
+    EXPECT_FALSE(stream->take().empty());
+    EXPECT_EQ(post(query, call), 202U);
+    EXPECT_NE(stream->take().find("run:exec"), std::string::npos);
+    EXPECT_TRUE(guarded.askers.empty());
+    as_sent.rights = {access::Right::RunExec};
+    as_sent.client = "127.0.0.9";
+    as_sent.tool_sets = {"analysts"};
+    as_sent.trace = access::TraceContext{.trace_id = "7"};
+    post(query, call);
+    ASSERT_EQ(guarded.askers.size(), 1U);
+    EXPECT_FALSE(guarded.askers[0].rights.has(access::Right::FilesRead));
+    EXPECT_EQ(guarded.askers[0].origin.address, "127.0.0.9");
+    EXPECT_EQ(guarded.askers[0].origin.tool_sets, std::vector<std::string>{"analysts"});
+    EXPECT_EQ(guarded.askers[0].trace->trace_id, "7");
+}
+
+TEST_F(SseConnectionsTest, AFaultOfOursIsAnAnswer) {
+    const std::string query = open();
+    post(query, request("initialize", R"("protocolVersion":"2024-11-05")"));
+    EXPECT_FALSE(stream->take().empty());
+    post(query, request("tools/call", R"("name":"guarded","arguments":{"throw":1})"));
+    EXPECT_NE(stream->take().find("-32603"), std::string::npos);
 }
 
 TEST_F(SseConnectionsTest, EndsWithItsStream) {

@@ -37,6 +37,46 @@ std::string format_time(system_clock::time_point time) {
                        rest.count());
 }
 
+std::size_t room_of(const json::object& object);
+
+std::size_t room_of(const json::value& value) {
+    std::size_t bytes = sizeof(value);
+    if (const json::string* text = value.if_string()) {
+        bytes += text->size();
+    } else if (const json::array* array = value.if_array()) {
+        for (const json::value& element : *array) {
+            bytes += room_of(element);
+        }
+    } else if (const json::object* object = value.if_object()) {
+        bytes += room_of(*object);
+    }
+    return bytes;
+}
+
+std::size_t room_of(const json::object& object) {
+    std::size_t bytes = 0;
+    for (const json::key_value_pair& member : object) {
+        bytes += member.key().size() + room_of(member.value());
+    }
+    return bytes;
+}
+
+struct RoomOfContent {
+    std::size_t operator()(const std::string& text) const { return text.size(); }
+    std::size_t operator()(const ResourceLink& link) const {
+        return link.uri.size() + link.name.size();
+    }
+    std::size_t operator()(const auto& content) const { return content.data.size(); }
+};
+
+std::size_t room_of(const ToolOutcome& outcome) {
+    std::size_t bytes = outcome.text.size();
+    for (const Content& content : outcome.more) {
+        bytes += sizeof(content) + std::visit(RoomOfContent{}, content);
+    }
+    return bytes + (outcome.structured ? room_of(*outcome.structured) : 0);
+}
+
 }  // namespace
 
 BackgroundTask::BackgroundTask(const asio::any_io_executor& executor, std::string principal)
@@ -60,7 +100,8 @@ json::object BackgroundTask::describe() const {
 }
 
 RpcResult<BackgroundTaskPtr> Tasks::begin(Asker asker, Work work) {
-    make_room();
+    end_old();
+    make_room(asker.principal, 0);
     const auto mine = std::ranges::count_if(tasks_, [&asker](const auto& entry) {
         return !entry.second->is_over() && entry.second->principal() == asker.principal;
     });
@@ -80,7 +121,7 @@ RpcResult<BackgroundTaskPtr> Tasks::begin(Asker asker, Work work) {
 }
 
 BackgroundTaskPtr Tasks::find(const std::string& principal, const std::string& id) {
-    make_room();
+    end_old();
     const auto found = tasks_.find(id);
     return found != tasks_.end() && found->second->principal() == principal ? found->second
                                                                             : nullptr;
@@ -106,7 +147,11 @@ void Tasks::give(const BackgroundTaskPtr& task, const json::object& inputs) {
     task->changed_.cancel();
 }
 
-void Tasks::forget(const BackgroundTaskPtr& task) { tasks_.erase(task->id()); }
+void Tasks::forget(const BackgroundTaskPtr& task) {
+    if (tasks_.erase(task->id()) > 0) {
+        bytes_ -= task->bytes_;
+    }
+}
 
 Task<void> Tasks::wait(BackgroundTaskPtr task, std::chrono::milliseconds patience,
                        engine::CancellationPtr cancellation) {
@@ -141,9 +186,23 @@ Task<void> Tasks::wait_for_end(asio::steady_timer::time_point deadline) {
     co_await running_.wait(deadline);
 }
 
+// A task that nobody ends would be asked for until its time is up.
+Task<RpcResult<Round<ToolOutcome>>> Tasks::work_once(Work work, Asker asker,
+                                                     engine::CancellationPtr stop) {
+    try {
+        RpcResult<Round<ToolOutcome>> answer = co_await work(std::move(asker), std::move(stop));
+        co_return answer;
+    } catch (const std::exception& error) {
+        log_.error("a task came to no end", {{"reason", error.what()}});
+    } catch (...) {
+        log_.error("a task came to no end");
+    }
+    co_return std::unexpected(own_fault());
+}
+
 Task<void> Tasks::carry_out(BackgroundTaskPtr task, Asker asker, Work work) {
     for (int round = 0; round < Rounds::kMost; ++round) {
-        RpcResult<Round<ToolOutcome>> answer = co_await work(asker, task->cancellation_);
+        RpcResult<Round<ToolOutcome>> answer = co_await work_once(work, asker, task->cancellation_);
         if (task->is_over()) {
             co_return;  // cancelled
         }
@@ -153,8 +212,7 @@ Task<void> Tasks::carry_out(BackgroundTaskPtr task, Asker asker, Work work) {
             co_return;
         }
         if (ToolOutcome* outcome = std::get_if<ToolOutcome>(&*answer)) {
-            task->outcome_ = std::move(*outcome);
-            enter(task, BackgroundTask::Status::Completed);
+            finish(task, std::move(*outcome));
             co_return;
         }
         task->needed_ = std::move(std::get<InputNeeded>(*answer));
@@ -192,26 +250,45 @@ void Tasks::enter(const BackgroundTaskPtr& task, BackgroundTask::Status status) 
     changes_.tell({.kind = Change::Kind::Task, .name = task->id(), .principal = task->principal()});
 }
 
-// What has lived its time goes; one that still runs is ended. Then, if it is still too much, the
-// oldest that are over.
-void Tasks::make_room() {
+void Tasks::finish(const BackgroundTaskPtr& task, ToolOutcome outcome) {
+    const std::size_t bytes = room_of(outcome);
+    make_room(task->principal(), bytes);
+    if (tasks_.contains(task->id())) {
+        task->bytes_ = bytes;
+        bytes_ += bytes;
+    }
+    task->outcome_ = std::move(outcome);
+    enter(task, BackgroundTask::Status::Completed);
+}
+
+// What has lived its time goes; one that still runs is ended.
+void Tasks::end_old() {
     const auto now = system_clock::now();
-    std::vector<BackgroundTaskPtr> over;
     const auto tasks = tasks_;
     for (const auto& [id, task] : tasks) {
         if (now - task->created_ > kLifetime) {
             cancel(task);
-            tasks_.erase(id);
-        } else if (task->is_over()) {
+            forget(task);
+        }
+    }
+}
+
+// For one more task of the principal, or for an outcome of one that it has.
+void Tasks::make_room(const std::string& principal, std::size_t bytes) {
+    std::vector<BackgroundTaskPtr> over;
+    for (const auto& [id, task] : tasks_) {
+        if (task->is_over()) {
             over.push_back(task);
         }
     }
-    std::ranges::sort(over, {}, [](const BackgroundTaskPtr& task) { return task->updated_; });
+    std::ranges::sort(over, {}, [&principal](const BackgroundTaskPtr& task) {
+        return std::pair(task->principal() != principal, task->updated_);
+    });
     for (const BackgroundTaskPtr& task : over) {
-        if (tasks_.size() < kMost) {
+        if (tasks_.size() < kMost && bytes_ + bytes <= kMostBytes) {
             break;
         }
-        tasks_.erase(task->id());
+        forget(task);
     }
 }
 

@@ -48,17 +48,20 @@ class BackgroundTask {
     json::object inputs_;  // given so far for what is needed
     std::optional<ToolOutcome> outcome_;
     std::optional<RpcError> error_;
+    std::size_t bytes_ = 0;       // that its outcome takes
     asio::steady_timer changed_;  // cancelled with every change; ends with the task's lifetime
 };
 
 using BackgroundTaskPtr = std::shared_ptr<BackgroundTask>;
 
-// The tasks of all principals. Bounded: the oldest that is over goes first, and who has too many
-// under way gets no more. Used on the I/O thread only, and awaited at shutdown.
+// The tasks of all principals. Bounded in number and in what outcomes take: the oldest that is over
+// goes first, before others' that of whoever needs the room. Who has too many under way gets no
+// more. Used on the I/O thread only, and awaited at shutdown.
 class Tasks {
    public:
     static constexpr std::size_t kMost = 1024;
     static constexpr std::size_t kMostEach = 64;  // under way, of one principal
+    static constexpr std::size_t kMostBytes = std::size_t{128} * 1024 * 1024;  // of all outcomes
     static constexpr auto kLifetime = std::chrono::hours(1);
     static constexpr auto kPollInterval = std::chrono::seconds(1);
 
@@ -66,7 +69,7 @@ class Tasks {
     using Work = std::function<Task<RpcResult<Round<ToolOutcome>>>(Asker, engine::CancellationPtr)>;
 
     Tasks(const asio::any_io_executor& executor, const Log& log, Changes& changes)
-        : executor_(executor), changes_(changes), running_(executor, log) {}
+        : executor_(executor), log_(log), changes_(changes), running_(executor, log) {}
 
     [[nodiscard]] RpcResult<BackgroundTaskPtr> begin(Asker asker, Work work);
     // Nothing for one of somebody else.
@@ -86,14 +89,20 @@ class Tasks {
 
    private:
     Task<void> carry_out(BackgroundTaskPtr task, Asker asker, Work work);
+    Task<RpcResult<Round<ToolOutcome>>> work_once(Work work, Asker asker,
+                                                  engine::CancellationPtr stop);
     Task<void> await_inputs(BackgroundTaskPtr task);
     void enter(const BackgroundTaskPtr& task, BackgroundTask::Status status);
-    void make_room();
+    void finish(const BackgroundTaskPtr& task, ToolOutcome outcome);
+    void end_old();
+    void make_room(const std::string& principal, std::size_t bytes);
 
     asio::any_io_executor executor_;
+    const Log& log_;
     Changes& changes_;
     TaskGroup running_;
     std::map<std::string, BackgroundTaskPtr> tasks_;
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace belljar::mcp

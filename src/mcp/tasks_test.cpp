@@ -21,6 +21,12 @@ Task<RpcResult<Round<ToolOutcome>>> wait_for_stop(Asker /*asker*/, engine::Cance
     co_return ToolOutcome{.text = "stopped"};
 }
 
+Task<RpcResult<Round<ToolOutcome>>> throw_something(Asker /*asker*/,
+                                                    engine::CancellationPtr /*stop*/) {
+    throw std::runtime_error("something");
+    co_return ToolOutcome{};
+}
+
 class TasksTest : public MethodTest {
    protected:
     BackgroundTaskPtr begin(Tasks::Work work, std::string principal = "anna") {
@@ -71,6 +77,12 @@ TEST_F(TasksTest, WhatItsClientCannotBeAskedFailsIt) {
     EXPECT_EQ((*task)->error()->code, RpcCode::MissingCapability);
 }
 
+TEST_F(TasksTest, WhatIsThrownFailsIt) {
+    const BackgroundTaskPtr task = begin(throw_something);
+    EXPECT_EQ(task->status(), Status::Failed);
+    EXPECT_EQ(task->error()->code, RpcCode::InternalError);
+}
+
 TEST_F(TasksTest, BelongsToItsCaller) {
     const BackgroundTaskPtr task = begin(wait_for_stop);
     EXPECT_EQ(tasks.find("anna", task->id()), task);
@@ -90,6 +102,28 @@ TEST_F(TasksTest, EachCallerHasSoManyUnderWay) {
     tasks.stop();
     poll();
     EXPECT_FALSE(tasks.begin({.principal = "carl"}, wait_for_stop));
+}
+
+TEST_F(TasksTest, OutcomesTakeNoMoreThanTheyMay) {
+    const Tasks::Work give_much =
+        [](Asker /*asker*/,
+           engine::CancellationPtr /*stop*/) -> Task<RpcResult<Round<ToolOutcome>>> {
+        co_return ToolOutcome{
+            .text = std::string(Tasks::kMostBytes / 5, 'x'),
+            .structured = json::object{{"text", std::string(Tasks::kMostBytes / 5, 'x')}}};
+    };
+    const BackgroundTaskPtr first = begin(give_much, "bert");
+    const BackgroundTaskPtr second = begin(give_much);
+    EXPECT_EQ(tasks.find("bert", first->id()), first);
+    EXPECT_EQ(tasks.find("anna", second->id()), second);
+    const BackgroundTaskPtr third = begin(give_much);
+    EXPECT_EQ(tasks.find("anna", second->id()), nullptr) << "who needs the room makes it";
+    EXPECT_EQ(tasks.find("bert", first->id()), first);
+    EXPECT_EQ(tasks.find("anna", third->id()), third);
+    const BackgroundTaskPtr fourth = begin(give_much, "carl");
+    EXPECT_EQ(tasks.find("bert", first->id()), nullptr) << "then the oldest does";
+    EXPECT_EQ(tasks.find("anna", third->id()), third);
+    EXPECT_EQ(tasks.find("carl", fourth->id()), fourth);
 }
 
 TEST_F(TasksTest, EveryStepIsMadeKnownToItsCaller) {

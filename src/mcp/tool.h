@@ -18,7 +18,15 @@
 namespace belljar::mcp {
 
 // What a caller must be allowed to do before a tool is called for it.
-enum class Need { Run, Inspect, FilesRead, FilesWrite, Sessions, Packages };
+enum class Need {
+    Run,
+    RunOrCell,  // of a session, if the arguments ask for one
+    Inspect,
+    FilesRead,
+    FilesWrite,
+    Sessions,
+    Packages
+};
 
 // Whose words a tool speaks. Our own tools are listed to everybody, those of a dialect if the
 // operator names it; all of them can be called.

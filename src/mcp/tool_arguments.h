@@ -17,6 +17,7 @@ namespace belljar::mcp {
 // Empty if it was left out.
 [[nodiscard]] std::string text_of(const json::object& arguments, std::string_view name);
 
+// The usual one, too, for a number that is none of these.
 [[nodiscard]] std::uint64_t number_of(const json::object& arguments, std::string_view name,
                                       std::uint64_t usual);
 

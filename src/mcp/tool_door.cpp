@@ -85,7 +85,9 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
         co_return fault(400, "\"tool\" must be a name, and \"arguments\" an object");
     }
     std::string tool(name->get_string());
-    if (const access::Rights needed = Toolbox::rights_of(tool);
+    json::object given =
+        arguments != nullptr && arguments->is_object() ? arguments->get_object() : json::object{};
+    if (const access::Rights needed = Toolbox::rights_of(tool, given);
         !access::allows(request.rights, needed)) {
         co_return access::insufficient_scope(request, needed);
     }
@@ -93,8 +95,6 @@ Task<HttpResponse> ToolDoor::call_tool(HttpRequest request, engine::Cancellation
     log_.info("a tool is called", {{"tool", tool},
                                    {"principal", request.principal},
                                    {"user", utf8_beginning(text_of(*wanted, "user"), 256)}});
-    json::object given =
-        arguments != nullptr && arguments->is_object() ? arguments->get_object() : json::object{};
     ToolCall call{.name = tool,
                   .arguments = std::move(given),
                   .principal = std::move(request.principal),
@@ -143,6 +143,7 @@ Task<HttpResponse> ToolDoor::install_package(HttpRequest request,
         co_await toolbox_.call({.name = "pip_install",
                                 .arguments = std::move(*wanted),
                                 .principal = std::move(request.principal),
+                                .trace = std::move(request.trace),
                                 .origin = access::origin_of(request)},
                                std::move(cancellation));
     if (!outcome) {

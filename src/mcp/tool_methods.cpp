@@ -78,7 +78,7 @@ std::string ToolMethods::make_list(const Call& call) const {
     ToolList list;
     for (const Provider* provider : providers_) {
         for (ToolDefinition& tool : provider->tools()) {
-            if (access::allows(call.rights, provider->tool_needs(tool.name))) {
+            if (access::allows(call.rights, provider->tool_needs(tool.name, {}))) {
                 list.tools.push_back(std::move(tool));
             }
         }
@@ -123,8 +123,14 @@ access::Rights ToolMethods::lacking_rights(const Call& call) const {
         call.message.method == "tools/call" ? call.message.params.if_contains("name") : nullptr;
     const json::string* text = name != nullptr ? name->if_string() : nullptr;
     const Provider* provider = text != nullptr ? find(*text) : nullptr;
-    return provider != nullptr ? call.rights.missing(provider->tool_needs(*text))
-                               : access::Rights{};
+    if (provider == nullptr) {
+        return {};
+    }
+    static const json::object kNothing;
+    const json::value* given = call.message.params.if_contains("arguments");
+    const json::object* arguments = given != nullptr ? given->if_object() : nullptr;
+    return call.rights.missing(
+        provider->tool_needs(*text, arguments != nullptr ? *arguments : kNothing));
 }
 
 std::optional<RpcError> ToolMethods::find_header_fault(const Message& message,

@@ -42,7 +42,8 @@ class ChangingProvider final : public Provider {
     bool has_tool(std::string_view name) const override {
         return name == "open" || name == "guarded";
     }
-    access::Rights tool_needs(std::string_view name) const override {
+    access::Rights tool_needs(std::string_view name,
+                              const json::object& /*arguments*/) const override {
         return name == "guarded" ? access::Rights{access::Right::RunExec} : access::Rights{};
     }
 
@@ -63,7 +64,7 @@ class KeptListTest : public MethodTest {
     }
 
     ChangingProvider provider;
-    Dispatcher own{{.version = "1.2.3"}, {&provider}, changes, tasks};
+    Dispatcher own{{.version = "1.2.3"}, {&provider}, changes, tasks, log};
 };
 
 TEST_F(KeptListTest, IsSharedByAllWhoAskAlikeWhateverTheirId) {

@@ -36,8 +36,9 @@ bool ToolProvider::has_tool(std::string_view name) const {
     return Toolbox::need_of(name).has_value();
 }
 
-access::Rights ToolProvider::tool_needs(std::string_view name) const {
-    return Toolbox::rights_of(name);
+access::Rights ToolProvider::tool_needs(std::string_view name,
+                                        const json::object& arguments) const {
+    return Toolbox::rights_of(name, arguments);
 }
 
 Task<RpcResult<Round<ToolOutcome>>> ToolProvider::call_tool(ToolRequest request,

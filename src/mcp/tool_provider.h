@@ -25,7 +25,8 @@ class ToolProvider : public Provider {
     [[nodiscard]] std::vector<ToolDefinition> tools() const override;
     [[nodiscard]] std::uint64_t tools_version() const override;
     [[nodiscard]] bool has_tool(std::string_view name) const override;
-    [[nodiscard]] access::Rights tool_needs(std::string_view name) const override;
+    [[nodiscard]] access::Rights tool_needs(std::string_view name,
+                                            const json::object& arguments) const override;
     Task<RpcResult<Round<ToolOutcome>>> call_tool(ToolRequest request,
                                                   engine::CancellationPtr cancellation) override;
 

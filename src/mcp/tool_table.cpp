@@ -22,8 +22,8 @@ using enum Need;
 using enum Checked;
 
 constexpr std::array kTools = std::to_array<Tool>({
-    {"execute_code", Own, Run, ByTool, define_execute_code, execute_code},
-    {"execute_batch", Own, Run, ByTool, define_execute_batch, execute_batch},
+    {"execute_code", Own, RunOrCell, ByTool, define_execute_code, execute_code},
+    {"execute_batch", Own, RunOrCell, ByTool, define_execute_batch, execute_batch},
     {"manage_session", Own, Sessions, ByTool, define_manage_session, manage_session},
     {"validate_code", Own, Run, BySchema, define_validate_code, validate_code},
     {"list_files", Own, FilesRead, BySchema, define_list_files, list_files},
@@ -42,7 +42,7 @@ constexpr std::array kTools = std::to_array<Tool>({
     {"list_runners", CodeRunner, Inspect, BySchema, define_list_runners, list_runners},
     {"upload_file", CodeRunner, FilesWrite, BySchema, define_upload_file, upload_file},
 
-    {"log_analysis.execute_code", LogAnalysis, Run, ByTool, define_execute_for_logs,
+    {"log_analysis.execute_code", LogAnalysis, RunOrCell, ByTool, define_execute_for_logs,
      execute_for_logs},
     {"log_analysis.search_tools", LogAnalysis, Run, BySchema, define_search_for_logs,
      search_for_logs},

@@ -8,6 +8,7 @@
 #include "execution/error_wire.h"
 #include "mcp/argument_check.h"
 #include "mcp/quote.h"
+#include "mcp/tool_arguments.h"
 #include "mcp/tool_table.h"
 
 namespace belljar::mcp {
@@ -15,6 +16,20 @@ namespace {
 
 bool is_own_fault(ErrorCode code) {
     return code == ErrorCode::Internal || code == ErrorCode::SystemCall;
+}
+
+bool is_cell(const json::object& run) {
+    return is_true(run, "session") || is_given(run, "session_id");
+}
+
+// Whether a program, or one of a batch, is to run in a session.
+bool asks_for_cells(const json::object& arguments) {
+    const json::value* runs = arguments.if_contains("runs");
+    return is_cell(arguments) ||
+           (runs != nullptr && runs->is_array() &&
+            std::ranges::any_of(runs->get_array(), [](const json::value& run) {
+                return run.is_object() && is_cell(run.get_object());
+            }));
 }
 
 RpcResult<ToolOutcome> to_answer(Result<ToolOutcome> outcome) {
@@ -54,11 +69,14 @@ std::optional<Need> Toolbox::need_of(std::string_view name) {
     return tool != nullptr ? std::optional(tool->need) : std::nullopt;
 }
 
-access::Rights Toolbox::rights_of(std::string_view name) {
+access::Rights Toolbox::rights_of(std::string_view name, const json::object& arguments) {
     using access::Right;
     switch (need_of(name).value_or(Need::Run)) {
         case Need::Run:
             return {Right::RunExec};
+        case Need::RunOrCell:
+            return asks_for_cells(arguments) ? access::Rights{Right::RunExec, Right::Sessions}
+                                             : access::Rights{Right::RunExec};
         case Need::Inspect:
             return {};
         case Need::FilesRead:

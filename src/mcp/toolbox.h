@@ -26,8 +26,9 @@ class Toolbox {
 
     // What a caller of the tool must be allowed to do; nothing if there is no such tool.
     [[nodiscard]] static std::optional<Need> need_of(std::string_view name);
-    // The same in rights.
-    [[nodiscard]] static access::Rights rights_of(std::string_view name);
+    // The same in rights, for a call with these arguments.
+    [[nodiscard]] static access::Rights rights_of(std::string_view name,
+                                                  const json::object& arguments = {});
 
     // Whatever the tool or its arguments did wrong is a failed ToolOutcome, for the model to read.
     // An error is for the client: there is no such tool, or Belljar itself is at fault.

@@ -1,5 +1,6 @@
 #include "mcp/toolbox.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -192,11 +193,44 @@ TEST_F(ToolboxTest, DialectsAreListedIfTheyAreNamed) {
 }
 
 TEST_F(ToolboxTest, EveryToolSaysWhatItNeeds) {
-    EXPECT_EQ(Toolbox::need_of("execute_code"), Need::Run);
+    EXPECT_EQ(Toolbox::need_of("execute_code"), Need::RunOrCell);
+    EXPECT_EQ(Toolbox::need_of("execute_python"), Need::Run);
     EXPECT_EQ(Toolbox::need_of("write_file"), Need::FilesWrite);
     EXPECT_EQ(Toolbox::need_of("read_file"), Need::FilesRead);
     EXPECT_EQ(Toolbox::need_of("get_sandbox_info"), Need::Inspect);
     EXPECT_EQ(Toolbox::need_of("nonsense"), std::nullopt);
+}
+
+TEST_F(ToolboxTest, PartsOfASecondAreATime) {
+    executor.result.status = execution::Status::Timeout;
+    const ToolOutcome ended = outcome("log_analysis.execute_code", R"({"code":"1","timeout":2.5})");
+    EXPECT_EQ(executor.requests.at(0).timeout, std::chrono::milliseconds(2500));
+    EXPECT_NE(ended.text.find("timed out after 2.5 seconds"), std::string::npos) << ended.text;
+    outcome("log_analysis.execute_code", R"({"code":"1"})");
+    EXPECT_EQ(executor.requests.at(1).timeout, std::chrono::seconds(30));
+    for (const char* time : {"-1", "-2.5", "0", "\"long\""}) {
+        const ToolOutcome refused = outcome("log_analysis.execute_code",
+                                            fmt::format(R"({{"code":"1","timeout":{}}})", time));
+        EXPECT_TRUE(refused.failed) << time;
+        EXPECT_NE(refused.text.find("\"timeout\" must be"), std::string::npos) << refused.text;
+    }
+    EXPECT_EQ(executor.requests.size(), 2U);
+}
+
+TEST_F(ToolboxTest, CellsOfSessionsNeedTheRightToSessions) {
+    const auto needs = [](std::string_view tool, std::string_view arguments) {
+        return Toolbox::rights_of(tool, parse_json(arguments).value().as_object())
+            .has(access::Right::Sessions);
+    };
+    for (const char* tool : {"execute_code", "log_analysis.execute_code"}) {
+        EXPECT_TRUE(needs(tool, R"({"code":"1","session":true})")) << tool;
+        EXPECT_TRUE(needs(tool, R"({"code":"1","session_id":"a"})")) << tool;
+        EXPECT_FALSE(needs(tool, R"({"code":"1","session":false,"session_id":null})")) << tool;
+    }
+    EXPECT_TRUE(needs("execute_batch", R"({"runs":[1,{"code":"1"},{"session_id":"a"}]})"));
+    EXPECT_FALSE(needs("execute_batch", R"({"runs":[{"code":"1"}]})"));
+    EXPECT_FALSE(needs("execute_batch", R"({"runs":"x"})"));
+    EXPECT_FALSE(needs("run_skill", R"({"name":"a","session":true})")) << "an argument like others";
 }
 
 TEST_F(ToolboxTest, NamesAreNotGivenTwice) {

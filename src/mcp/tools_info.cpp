@@ -308,10 +308,8 @@ Task<Result<ToolOutcome>> pip_install(ToolContext context, ToolCall call,
         co_return fail(ErrorCode::InvalidArgument,
                        "\"package\" must be a name of letters, digits and . _ -");
     }
-    BJ_CO_TRY(const ScriptEnd end, co_await run_script(context.executor,
-                                                       {.program = "python/packages.py",
-                                                        .input = json::object{{"package", package}},
-                                                        .principal = std::move(call.principal)},
+    Script script{.program = "python/packages.py", .input = json::object{{"package", package}}};
+    BJ_CO_TRY(const ScriptEnd end, co_await run_script(context, std::move(call), std::move(script),
                                                        std::move(cancellation)));
     const Found found = end.value ? read_found(*end.value) : Found{};
     const bool any = wanted.empty() || wanted == "latest";

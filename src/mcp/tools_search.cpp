@@ -214,10 +214,9 @@ Task<Result<ToolOutcome>> search_tools(ToolContext context, ToolCall call,
                                        engine::CancellationPtr cancellation) {
     const std::string query = text_of(call.arguments, "query");
     const std::string detail = text_of(call.arguments, "detail");
-    BJ_CO_TRY(const ScriptEnd end, co_await run_script(context.executor,
-                                                       {.program = "python/catalogue.py",
-                                                        .principal = std::move(call.principal)},
-                                                       std::move(cancellation)));
+    BJ_CO_TRY(const ScriptEnd end,
+              co_await run_script(context, std::move(call), {.program = "python/catalogue.py"},
+                                  std::move(cancellation)));
     std::vector<Item> items;
     if (end.value) {
         add_functions(*end.value, items);

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from support_binary import BINARY, COMMAND_SECONDS, belljar, environment, wait_until
+from support_mcp import request
 from support_oauth import ISSUER, Key, KeyServer, write_certificate
 from support_server import Server
 
@@ -338,6 +339,17 @@ def test_scopes_are_enforced(oauth_server, lasting_keys):
     running = lasting_keys.keys[0].token(audience(oauth_server), scope="run:exec")
     answer = ask(oauth_server, running, body={"code": "1", "session": True})
     assert answer.status == 403 and "sessions" in answer.json["error"]
+    for tool, arguments in (("execute_code", {"code": "1", "session": True}),
+                            ("start_run", {"code": "1", "session_id": "a"}),
+                            ("execute_batch", {"runs": [{"code": "1", "session": True}]})):
+        answer = ask(oauth_server, running, path="/mcp", headers={
+            "Accept": "application/json, text/event-stream"}, body=request(
+                1, "tools/call", name=tool, arguments=arguments))
+        assert answer.status == 403 and 'scope="' in answer.headers["WWW-Authenticate"], tool
+        assert "sessions" in answer.headers["WWW-Authenticate"], tool
+    answer = ask(oauth_server, running, body={
+        "tool": "execute_code", "arguments": {"code": "1", "session": True}})
+    assert answer.status == 403 and "sessions" in answer.headers["WWW-Authenticate"]
     metrics = lasting_keys.keys[0].token(audience(oauth_server), scope="metrics:read")
     assert ask(oauth_server, metrics, "GET", "/metrics").status == 200
 

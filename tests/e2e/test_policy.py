@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from support_audit import exported
 from support_binary import belljar, environment, wait_until
 from support_mcp import call_tool, request
 from support_policy import await_policy, policy_of, validate, write_policy
@@ -127,6 +128,43 @@ def test_a_tool_set_has_a_profile(rules):
     assert told["result"]["structuredContent"]["profile"] == "strict"
     assert "not allowed" in told["result"]["structuredContent"]["error"]["message"]
     assert rules.server.execute("1")["profile"] == "standard"
+
+
+def test_a_tool_set_has_a_profile_where_a_tool_runs_a_program_of_ours(rules):
+    server = rules.server
+    made = belljar("token", "create", "hanna", "--role", "user", "--role", "analysts", "--json",
+                   "--data-dir", str(server.data_directory))
+    hanna = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    rules.change(POLICY + '[profiles.shy]\nextends = "strict"\n[profiles.shy.privacy]\n'
+                 'mask = ["email"]\n[tool_sets.analysts]\nprofile = "shy"\n')
+
+    def ask(caller, tool, /, **arguments):
+        answer = server.request("POST", "/execute", {"tool": tool, "arguments": arguments}, caller)
+        return answer.json.get("output") or answer.json["error"]
+
+    skills = {"look": "import os\ndef look():\n    return os.sep + 'ada@example.com'",
+              "spawn": "import subprocess\ndef spawn():\n    subprocess.run(['true'])",
+              "double": "import json\ndef double(x):\n    return json.loads(x) * 2"}
+    for caller in (hanna, None):
+        for name, code in skills.items():
+            told = ask(caller, "skills", function="save_skill", name=name, code=code)
+            assert "success" in told, told
+    assert ask(None, "run_skill", name="look") == "/ada@example.com"
+    assert "Import of 'os' is not allowed" in ask(hanna, "run_skill", name="look")
+    assert "Import of 'os' is not allowed" in ask(hanna, "skills", function="run_skill",
+                                                  name="look")
+    assert "ada@example.com" in ask(None, "skills", function="get_skill", name="look")
+    assert "ada@example.com" not in ask(hanna, "skills", function="get_skill", name="look")
+    assert "null" in ask(None, "run_skill", name="spawn")
+    assert "process.spawn" in ask(hanna, "run_skill", name="spawn")
+    assert ask(hanna, "run_skill", name="double", x="21") == "42"
+    assert "There is no skill 'none'" in ask(hanna, "run_skill", name="none")
+
+    of_hanna = [record for record in exported(server.data_directory, "--kind", "run")
+                if record["personal"]["principal"] == "hanna" and "profile" in record["body"]]
+    assert {record["body"]["tool"] for record in of_hanna} == {"skills", "run_skill"}
+    assert {record["body"]["profile"] for record in of_hanna} == {"shy"}
+    assert {record["personal"]["address"] for record in of_hanna} == {"127.0.0.1"}
 
 
 def test_limits_of_a_profile_hold_and_are_told(ruled):

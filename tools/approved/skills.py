@@ -53,7 +53,9 @@ def get_skill(name: str) -> dict:
 def run_skill(name: str, function: str = None, arguments: dict = None, **further):
     """Runs a function of one and gives what it returns: the function named, else the one that is
     called like the skill, else `main`, else the first."""
-    names = {"__name__": f"skill_{name}"}
+    # By the place of its file, the interpreter knows whose code it is and what it may import.
+    names = {"__name__": f"skill_{name}",
+             "__file__": _os.path.join(_place(name), "implementation.py")}
     exec(compile(get_skill(name)["code"], f"skills/{name}.py", "exec"), names)
     functions = {key: value for key, value in names.items()
                  if _inspect.isfunction(value) and not key.startswith("_")}

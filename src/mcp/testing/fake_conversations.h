@@ -48,6 +48,11 @@ class FakeConversations : public engine::Conversations {
                                       .content = content.substr(offset, range.length)};
     }
 
+    Task<Result<execution::FilePart>> read_for_run(execution::FileName name,
+                                                   engine::ByteRange range) override {
+        return read_file(std::move(name), range);
+    }
+
     Task<Result<execution::FileView>> write_file(execution::FileName name,
                                                  std::string content) override {
         std::string& kept = files[{name.conversation_id, name.path}];

@@ -88,7 +88,7 @@ class MethodTest : public testing::Test {
     Changes changes;
     Tasks tasks{io.get_executor(), log, changes};
     FixtureProvider fixtures{changes};
-    Dispatcher dispatcher{{.version = "1.2.3"}, {&fixtures}, changes, tasks};
+    Dispatcher dispatcher{{.version = "1.2.3"}, {&fixtures}, changes, tasks, log};
     engine::CancellationPtr cancellation = std::make_shared<engine::Cancellation>();
 };
 
