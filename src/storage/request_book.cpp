@@ -18,6 +18,7 @@ using execution::StoredAnswer;
 
 constexpr auto kKeyLife = std::chrono::hours(24);
 constexpr auto kUsageLife = std::chrono::hours(24 * 400);
+constexpr std::int64_t kMostExpired = 500;
 
 std::int64_t now() { return to_sql(std::chrono::system_clock::now()); }
 
@@ -134,12 +135,20 @@ std::string day_of(execution::WallTime time) {
     return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
 
-Result<void> forget_requests(SqliteDatabase& database) {
-    BJ_TRY_VOID(database.change("DELETE FROM repeat_keys WHERE expires <= ?1", {now()}));
-    BJ_TRY_VOID(database.change("DELETE FROM used_marks WHERE expires <= ?1", {now()}));
-    BJ_TRY_VOID(database.change("DELETE FROM daily_usage WHERE day < ?1",
-                                {day_of(std::chrono::system_clock::now() - kUsageLife)}));
-    return {};
+Result<Upkeep> forget_requests(SqliteDatabase& database) {
+    BJ_TRY(const std::int64_t keys,
+           database.change("DELETE FROM repeat_keys WHERE (principal, key) IN (SELECT principal, "
+                           "key FROM repeat_keys WHERE expires <= ?1 ORDER BY expires LIMIT ?2)",
+                           {now(), kMostExpired}));
+    BJ_TRY(const std::int64_t marks,
+           database.change("DELETE FROM used_marks WHERE mark IN (SELECT mark FROM used_marks "
+                           "WHERE expires <= ?1 ORDER BY expires LIMIT ?2)",
+                           {now(), kMostExpired}));
+    BJ_TRY(const std::int64_t days,
+           database.change("DELETE FROM daily_usage WHERE (principal, day) IN (SELECT principal, "
+                           "day FROM daily_usage WHERE day < ?1 ORDER BY day LIMIT ?2)",
+                           {day_of(std::chrono::system_clock::now() - kUsageLife), kMostExpired}));
+    return std::max({keys, marks, days}) == kMostExpired ? Upkeep::More : Upkeep::Nothing;
 }
 
 }  // namespace belljar::storage

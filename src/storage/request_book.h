@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "execution/state_record.h"
 #include "storage/sqlite.h"
+#include "storage/upkeep.h"
 
 // What the state database says of requests: keys of those that may be repeated, marks of what may
 // be used once, and what principals have used. For jobs of StateDatabase.
@@ -30,7 +31,7 @@ Result<std::vector<execution::DailyUsage>> find_usage(SqliteDatabase& database,
 // 2026-01-31
 [[nodiscard]] std::string day_of(execution::WallTime time);
 
-// Removes what has expired.
-Result<void> forget_requests(SqliteDatabase& database);
+// Removes what has expired; at most some hundreds at a time.
+Result<Upkeep> forget_requests(SqliteDatabase& database);
 
 }  // namespace belljar::storage

@@ -236,13 +236,44 @@ TEST_F(StateDatabaseTest, ForgetsTheOldestRunsAndTheirResults) {
             return write_run(db, run);
         }));
     }
-    ASSERT_TRUE(perform([](SqliteDatabase& db) { return forget_runs(db, {.count = 2}); }));
+    const auto left = get<Upkeep>([](SqliteDatabase& db) { return forget_runs(db, {.count = 2}); });
+    EXPECT_EQ(left.value_or(Upkeep::More), Upkeep::Nothing);
     const auto page = get<execution::RunPage>([](SqliteDatabase& db) { return list_runs(db, {}); });
     ASSERT_EQ(page->runs.size(), 3U);  // one still runs
     EXPECT_EQ(page->runs.back().execution_id, "1");
     const auto results = get<SqlValue>(
         [](SqliteDatabase& db) { return db.value("SELECT count(*) FROM run_results"); });
     EXPECT_EQ(results->integer(), 3);
+}
+
+TEST_F(StateDatabaseTest, ComesAgainSoonWhereMoreIsTooOldThanGoesAtOnce) {
+    ASSERT_TRUE(start());
+    ASSERT_TRUE(perform([](SqliteDatabase& db) -> Result<void> {
+        for (int index = 0; index < 2000; ++index) {
+            RunRecord run = run_of("ann", std::to_string(index));
+            run.view.state = RunState::Ended;
+            run.result = std::string(4000, 'r');
+            BJ_TRY_VOID(write_run(db, run));
+        }
+        return {};
+    }));
+    ASSERT_TRUE(start({.upkeep_pause = std::chrono::hours(1), .upkeep = [](SqliteDatabase& db) {
+                           return forget_runs(db, {.count = 2});
+                       }}));
+    std::int64_t runs = 2000;
+    std::int64_t free = 0;
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(60);
+    while ((runs > 2 || free >= 1000) && Clock::now() < deadline) {
+        ASSERT_TRUE(perform([&](SqliteDatabase& db) -> Result<void> {
+            BJ_TRY(const SqlValue counted, db.value("SELECT count(*) FROM runs"));
+            BJ_TRY(const SqlValue pages, db.value("PRAGMA freelist_count"));
+            runs = counted.integer();
+            free = pages.integer();
+            return {};
+        }));
+    }
+    EXPECT_EQ(runs, 2);
+    EXPECT_LT(free, 1000);
 }
 
 TEST_F(StateDatabaseTest, EndsRunsThatAnEarlierServerLeft) {
@@ -289,8 +320,26 @@ TEST_F(StateDatabaseTest, LetsAMarkBeUsedOnce) {
     const Result<void> second = use(execution::kNever);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::Conflict);
-    ASSERT_TRUE(perform([](SqliteDatabase& db) { return forget_requests(db); }));
+    ASSERT_TRUE(get<Upkeep>([](SqliteDatabase& db) { return forget_requests(db); }));
     EXPECT_FALSE(use(execution::kNever));
+}
+
+TEST_F(StateDatabaseTest, ForgetsABoundedPartOfWhatHasExpired) {
+    ASSERT_TRUE(start());
+    ASSERT_TRUE(perform([](SqliteDatabase& db) -> Result<void> {
+        for (int index = 0; index < 600; ++index) {
+            BJ_TRY_VOID(use_mark(db, std::to_string(index), execution::WallTime()));
+        }
+        return {};
+    }));
+    const auto forget = [&] {
+        return get<Upkeep>([](SqliteDatabase& db) { return forget_requests(db); });
+    };
+    EXPECT_EQ(forget().value_or(Upkeep::Nothing), Upkeep::More);
+    EXPECT_EQ(forget().value_or(Upkeep::More), Upkeep::Nothing);
+    const auto marks = get<SqlValue>(
+        [](SqliteDatabase& db) { return db.value("SELECT count(*) FROM used_marks"); });
+    EXPECT_EQ(marks->integer(), 0);
 }
 
 TEST_F(StateDatabaseTest, AddsUsageUp) {

@@ -74,7 +74,11 @@ CREATE TABLE daily_usage (
 CREATE INDEX daily_usage_by_day ON daily_usage (day);
 )sql";
 
-constexpr std::array<const char*, 3> kMigrations{kRuns, kRequests, kUsage};
+constexpr const char* kOldRuns = R"sql(
+CREATE INDEX runs_by_age ON runs (created) WHERE state = 'ended';
+)sql";
+
+constexpr std::array<const char*, 4> kMigrations{kRuns, kRequests, kUsage, kOldRuns};
 
 Result<void> take_step(SqliteDatabase& database, std::size_t version) {
     BJ_TRY_VOID(database.run("BEGIN IMMEDIATE"));
