@@ -4,8 +4,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 namespace belljar::engine {
-
 namespace {
+
+using execution::FileName;
 
 std::unexpected<Error> too_many() {
     return fail(Error{.code = ErrorCode::Overloaded,
@@ -14,8 +15,6 @@ std::unexpected<Error> too_many() {
 }
 
 }  // namespace
-
-using execution::FileName;
 
 // --- a place
 

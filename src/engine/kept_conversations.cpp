@@ -301,7 +301,7 @@ Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport im
         [this, of, import = std::move(import)] -> Result<std::vector<Done>> {
             BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
             Result<std::vector<Done>> imported = storage::import_files(
-                directory, store_.bounds().each, Clock::now() + store_.bounds().patience,
+                directory, store_.bounds_of(of.principal), Clock::now() + store_.bounds().patience,
                 {.directory = import.where.path,
                  .files = import.files,
                  .existing = import.existing});

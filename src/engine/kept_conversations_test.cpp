@@ -164,6 +164,24 @@ TEST_F(KeptConversationsTest, WhoWaitsForALockKeepsNobodyElseWaiting) {
     EXPECT_EQ(run(kept->usage("ann", "talk"))->entries, std::uint64_t{kMany});
 }
 
+TEST_F(KeptConversationsTest, ImportsNoMoreThanItsPrincipalMayHave) {
+    store->set_space_of([](const std::string& principal) {
+        return principal == "ann" ? std::optional(mebibytes(5)) : std::nullopt;
+    });
+    const auto import = [&](const std::string& principal) {
+        return run(kept->import_files(
+            {.where = {.principal = principal, .conversation_id = "talk"},
+             .files = {{.path = "large", .content = [](const storage::ByteSink& sink) {
+                            return sink(std::string(6UL * 1024 * 1024, 'x'));
+                        }}}}));
+    };
+    const auto refused = import("ann");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::QuotaReached);
+    EXPECT_EQ(run(kept->usage("ann", "talk"))->bytes, 0U);
+    EXPECT_TRUE(import("bob"));
+}
+
 TEST_F(KeptConversationsTest, RefusesMoreRequestsOfOneThanMayWait) {
     constexpr int kMany = 200;
     int answered = 0;
