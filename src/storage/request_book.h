@@ -12,10 +12,14 @@
 // be used once, and what principals have used. For jobs of StateDatabase.
 namespace belljar::storage {
 
-// Whoever gets Fresh has it in progress.
+// Whoever gets Fresh has it in progress. QuotaReached if the principal has as many keys as it may.
 Result<execution::RepeatClaim> claim_key(SqliteDatabase& database, const execution::RepeatKey& key);
+// Forgets the oldest answers of the principal if all together are too large.
 Result<void> settle_key(SqliteDatabase& database, const execution::RepeatKey& key,
                         const execution::StoredAnswer& answer);
+// Remembers that there was an answer, and not which.
+Result<void> settle_unkept(SqliteDatabase& database, const execution::RepeatKey& key,
+                           unsigned status);
 Result<void> release_key(SqliteDatabase& database, const execution::RepeatKey& key);
 // Nobody answers any more what was in progress when an earlier server ended.
 Result<void> release_open_keys(SqliteDatabase& database);
