@@ -10,6 +10,7 @@ namespace belljar::apps {
 namespace {
 
 using storage::SqliteDatabase;
+using storage::Upkeep;
 
 storage::RunBounds bounds_of(const config::StorageSettings& settings) {
     return {.count = settings.run_records_keep,
@@ -24,11 +25,12 @@ Result<std::unique_ptr<ServerState>> ServerState::prepare(const config::Settings
     BJ_TRY(state->database_,
            storage::StateDatabase::prepare(
                directory,
-               {.upkeep =
-                    [bounds = bounds_of(settings.storage)](SqliteDatabase& database) {
-                        Result<void> kept = storage::forget_runs(database, bounds);
-                        return kept ? storage::forget_requests(database) : kept;
-                    }},
+               {.upkeep = [bounds = bounds_of(settings.storage)](
+                              SqliteDatabase& database) -> Result<Upkeep> {
+                   BJ_TRY(const Upkeep runs, storage::forget_runs(database, bounds));
+                   BJ_TRY(const Upkeep requests, storage::forget_requests(database));
+                   return runs == Upkeep::More ? runs : requests;
+               }},
                state->log_));
     return state;
 }

@@ -147,6 +147,10 @@ Task<HttpResponse> Repeats::answer(const Handler* handler, Call call) {
         }
         case RepeatClaim::Kind::Answered:
             co_return replay(*claim->answer);
+        case RepeatClaim::Kind::Forgotten:
+            co_return make_refusal(409,
+                                   "this was done with this Idempotency-Key, and its answer is no "
+                                   "longer kept: look for what it has made");
         case RepeatClaim::Kind::Different:
             co_return make_refusal(422, "this Idempotency-Key was used for another request");
     }

@@ -69,6 +69,9 @@ class FakeState : public engine::State {
         if (known->second.digest != key.digest) {
             co_return RepeatClaim{.kind = RepeatClaim::Kind::Different};
         }
+        if (known->second.forgotten) {
+            co_return RepeatClaim{.kind = RepeatClaim::Kind::Forgotten};
+        }
         co_return RepeatClaim{.kind = known->second.answer ? RepeatClaim::Kind::Answered
                                                            : RepeatClaim::Kind::InProgress,
                               .answer = known->second.answer};
@@ -85,6 +88,7 @@ class FakeState : public engine::State {
     struct Entry {
         std::string digest{};
         std::optional<execution::StoredAnswer> answer{};
+        bool forgotten = false;
     };
     std::map<std::pair<std::string, std::string>, Entry> keys;
 };
@@ -280,6 +284,15 @@ TEST_F(RestRoutesTest, AKeyWhoseRequestIsUnderWayIsTaken) {
     const HttpResponse response = post("/v1/runs", R"({"code":"1"})", {{"Idempotency-Key", "k"}});
     EXPECT_EQ(response.status, 409U);
     EXPECT_EQ(header_of(response, "Retry-After"), "1");
+}
+
+TEST_F(RestRoutesTest, WhatWasDoneIsNotDoneAgainForAnAnswerThatIsNoLongerKept) {
+    post("/v1/runs", R"({"code":"1"})", {{"Idempotency-Key", "k"}});
+    executor.kept.keys.begin()->second.forgotten = true;
+    const HttpResponse response = post("/v1/runs", R"({"code":"1"})", {{"Idempotency-Key", "k"}});
+    EXPECT_EQ(response.status, 409U);
+    EXPECT_NE(response.body.find("no longer kept"), std::string::npos) << response.body;
+    EXPECT_EQ(executor.executed, 1);
 }
 
 TEST_F(RestRoutesTest, ARefusalForLackOfRoomFreesTheKey) {

@@ -37,9 +37,9 @@ class DatabaseCalls {
     }
 
     // The result, once what was written for it is there. Overloaded if there is no room, and
-    // Unavailable if it takes too long.
+    // Unavailable if it takes too long. `size` is what the work holds in memory, roughly.
     template <typename Value>
-    Task<Result<Value>> ask(Durability durability, Work<Value> work) {
+    Task<Result<Value>> ask(Durability durability, Work<Value> work, std::size_t size = 0) {
         const auto call = std::make_shared<Call<Value>>(executor_);
         call->awaited.expires_after(kPatience);
         const bool left = database_.submit(
@@ -55,7 +55,8 @@ class DatabaseCalls {
                          call->written = std::move(written);
                          call->awaited.cancel();
                      });
-                 }});
+                 },
+             .size = size});
         if (!left) {
             co_return fail(ErrorCode::Overloaded, "too much is waiting to be written; try again");
         }

@@ -20,7 +20,7 @@ using execution::FileName;
 using execution::FilePart;
 using execution::FileView;
 
-constexpr std::size_t kThreads = 4;
+constexpr std::size_t kThreads = 8;       // twice what one principal has at a time
 constexpr std::size_t kMostWaiting = 64;  // runs for one conversation
 // Shorter than the warden's patience with an init that sends files.
 constexpr Duration kTransferTime = std::chrono::seconds(25);
@@ -131,7 +131,9 @@ Stay::~Stay() {
 
 Task<Result<void>> Stay::give(std::shared_ptr<FileChannel> channel) {
     const TimePoint deadline = Clock::now() + kTransferTime;
-    Result<void> given = co_await conversations_.threads_.run(
+    BJ_CO_TRY(const FileQueue::PlacePtr place,
+              co_await conversations_.file_queue_->enter(of_, FileQueue::Kind::Transfer, deadline));
+    Result<void> given = co_await conversations_.run_threads_.run(
         [channel, deadline, directory = directory_,
          bounds = conversations_.store_.bounds_of(of_.principal)] {
             return give_files(*channel, *directory, bounds, deadline);
@@ -167,12 +169,7 @@ Task<std::optional<TakenFiles>> Stay::take_now(std::shared_ptr<FileChannel> chan
 
 Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
                                            std::optional<ProgramFile> program) {
-    const TimePoint deadline = Clock::now() + kTransferTime;
-    Result<TakenFiles> taken = co_await conversations_.threads_.run(
-        [channel, deadline, program = std::move(program), directory = directory_,
-         bounds = conversations_.store_.bounds_of(of_.principal)] {
-            return take_files(*channel, *directory, bounds, program, deadline);
-        });
+    Result<TakenFiles> taken = co_await take_in_turn(std::move(channel), std::move(program));
     if (!taken) {
         conversations_.log_.error("the files of a run could not be kept",
                                   {{"reason", taken.error().describe()}});
@@ -186,37 +183,57 @@ Task<std::optional<TakenFiles>> Stay::take(std::shared_ptr<FileChannel> channel,
     co_return std::move(*taken);
 }
 
+Task<Result<TakenFiles>> Stay::take_in_turn(std::shared_ptr<FileChannel> channel,
+                                            std::optional<ProgramFile> program) {
+    const TimePoint deadline = Clock::now() + kTransferTime;
+    BJ_CO_TRY(const FileQueue::PlacePtr place,
+              co_await conversations_.file_queue_->enter(of_, FileQueue::Kind::Transfer, deadline));
+    Result<TakenFiles> taken = co_await conversations_.run_threads_.run(
+        [channel, deadline, program = std::move(program), directory = directory_,
+         bounds = conversations_.store_.bounds_of(of_.principal)] {
+            return take_files(*channel, *directory, bounds, program, deadline);
+        });
+    co_return taken;
+}
+
 // --- conversations
 
 KeptConversations::KeptConversations(const asio::any_io_executor& executor,
                                      const storage::ConversationStore& store, const Log& log)
-    : executor_(executor), store_(store), log_(log), threads_(kThreads), sweep_later_(executor) {}
+    : executor_(executor),
+      store_(store),
+      log_(log),
+      file_queue_(std::make_shared<FileQueue>(executor, FileQueue::Bounds{.served = kThreads / 2})),
+      request_threads_(kThreads),
+      run_threads_(kThreads),
+      sweep_later_(executor) {}
 
 Task<Result<std::vector<ConversationView>>> KeptConversations::list_conversations(
     std::string principal) {
-    Result<std::vector<ConversationView>> views = co_await threads_.run(
-        [this, principal = std::move(principal)] { return store_.list(principal); });
+    Result<std::vector<ConversationView>> views =
+        co_await serve({.principal = principal}, FileQueue::Kind::Look,
+                       [this, principal] { return store_.list(principal); });
     co_return views;
 }
 
 Task<Result<std::vector<FileView>>> KeptConversations::list_files(FileName where) {
     BJ_CO_TRY_VOID(check(where));
     Result<std::vector<FileView>> views =
-        co_await threads_.run([this, where = std::move(where)] { return store_.files(where); });
+        co_await serve(where, FileQueue::Kind::Look, [this, where] { return store_.files(where); });
     co_return views;
 }
 
 Task<Result<FileView>> KeptConversations::find_file(FileName name, execution::Digest digest) {
     BJ_CO_TRY_VOID(check(name));
-    Result<FileView> view = co_await threads_.run(
-        [this, digest, name = std::move(name)] { return store_.find(name, digest); });
+    Result<FileView> view = co_await serve(
+        name, FileQueue::Kind::Look, [this, digest, name] { return store_.find(name, digest); });
     co_return view;
 }
 
 Task<Result<FilePart>> KeptConversations::read_file(FileName name, ByteRange range) {
     range.length = std::min(range.length, kMostRead);
     BJ_CO_TRY_VOID(check(name));
-    Result<FilePart> part = co_await threads_.run([this, range, name = std::move(name)] {
+    Result<FilePart> part = co_await serve(name, FileQueue::Kind::Look, [this, range, name] {
         return masked_.none() ? store_.read(name, range.offset, range.length)
                               : read_masked(name, range);
     });
@@ -246,7 +263,8 @@ Result<FilePart> KeptConversations::read_masked(const FileName& name, ByteRange 
 
 Task<Result<FileView>> KeptConversations::write_file(FileName name, std::string content) {
     BJ_CO_TRY_VOID(check(name));
-    Result<storage::ConversationStore::Written> written = co_await threads_.run(
+    Result<storage::ConversationStore::Written> written = co_await serve(
+        name, FileQueue::Kind::Change,
         [this, name, content = std::move(content)] { return store_.write(name, content); });
     BJ_CO_TRY_VOID(written);
     tell({.file = std::move(name), .kind = written->kind});
@@ -255,7 +273,8 @@ Task<Result<FileView>> KeptConversations::write_file(FileName name, std::string 
 
 Task<Result<void>> KeptConversations::delete_file(FileName name) {
     BJ_CO_TRY_VOID(check(name));
-    Result<void> removed = co_await threads_.run([this, name] { return store_.remove(name); });
+    Result<void> removed =
+        co_await serve(name, FileQueue::Kind::Change, [this, name] { return store_.remove(name); });
     if (removed) {
         tell({.file = std::move(name), .kind = FileChange::Kind::Deleted});
     }
@@ -266,15 +285,19 @@ Task<Result<void>> KeptConversations::delete_conversation(std::string principal,
                                                           std::string conversation_id) {
     const FileName of{.principal = principal, .conversation_id = conversation_id};
     BJ_CO_TRY_VOID(check(of));
-    Result<std::vector<FileView>> files = co_await list_files(of);
-    Result<void> removed = co_await threads_.run(
-        [this, of] { return store_.remove_conversation(of.principal, of.conversation_id); });
-    for (const FileView& file : removed&& files ? *files : std::vector<FileView>{}) {
+    Result<std::vector<FileView>> gone =
+        co_await serve(of, FileQueue::Kind::Change, [this, of]() -> Result<std::vector<FileView>> {
+            Result<std::vector<FileView>> files = store_.files(of);
+            BJ_TRY_VOID(store_.remove_conversation(of.principal, of.conversation_id));
+            return files ? std::move(files) : std::vector<FileView>{};
+        });
+    BJ_CO_TRY_VOID(gone);
+    for (const FileView& file : *gone) {
         FileName name = of;
         name.path = file.path;
         tell({.file = std::move(name), .kind = FileChange::Kind::Deleted});
     }
-    co_return removed;
+    co_return Result<void>{};
 }
 
 Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport import) {
@@ -282,15 +305,18 @@ Task<Result<std::vector<PutFile>>> KeptConversations::import_files(FileImport im
     using Done = storage::ConversationChanges::Done;
     const FileName of{.principal = import.where.principal,
                       .conversation_id = import.where.conversation_id};
-    Result<std::vector<Done>> done = co_await threads_.run([this, of, import = std::move(import)]
-                                                           -> Result<std::vector<Done>> {
-        BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
-        Result<std::vector<Done>> imported = storage::import_files(
-            directory, store_.bounds().each, Clock::now() + store_.bounds().patience,
-            {.directory = import.where.path, .files = import.files, .existing = import.existing});
-        directory.touch();
-        return imported;
-    });
+    Result<std::vector<Done>> done = co_await serve(
+        of, FileQueue::Kind::Change,
+        [this, of, import = std::move(import)] -> Result<std::vector<Done>> {
+            BJ_TRY(const storage::ConversationDirectory directory, store_.make_conversation(of));
+            Result<std::vector<Done>> imported = storage::import_files(
+                directory, store_.bounds_of(of.principal), Clock::now() + store_.bounds().patience,
+                {.directory = import.where.path,
+                 .files = import.files,
+                 .existing = import.existing});
+            directory.touch();
+            return imported;
+        });
     BJ_CO_TRY_VOID(done);
     std::vector<PutFile> put;
     for (Done& one : *done) {
@@ -335,12 +361,7 @@ Task<Result<StayPtr>> KeptConversations::enter(FileName of, TimePoint deadline,
     const Key key{of.principal, of.conversation_id};
     BJ_CO_TRY_VOID(storage::check_conversation_id(of.conversation_id));
     BJ_CO_TRY_VOID(co_await queue(key, deadline, cancellation));
-    Result<storage::ConversationDirectory> directory =
-        co_await threads_.run([this, of]() -> Result<storage::ConversationDirectory> {
-            BJ_TRY(storage::ConversationDirectory made, store_.make_conversation(of));
-            made.touch();
-            return made;
-        });
+    Result<storage::ConversationDirectory> directory = co_await open_for_run(of, deadline);
     if (!directory) {
         leave(key);
         co_return fail(directory.error());
@@ -348,6 +369,19 @@ Task<Result<StayPtr>> KeptConversations::enter(FileName of, TimePoint deadline,
     auto stay = std::make_shared<Stay>(*this, std::move(of), std::move(*directory));
     BJ_CO_TRY_VOID(co_await take_turn(stay, deadline, std::move(cancellation)));
     co_return stay;
+}
+
+Task<Result<storage::ConversationDirectory>> KeptConversations::open_for_run(FileName of,
+                                                                             TimePoint deadline) {
+    BJ_CO_TRY(const FileQueue::PlacePtr place,
+              co_await file_queue_->enter(of, FileQueue::Kind::Arrival, deadline));
+    Result<storage::ConversationDirectory> directory =
+        co_await run_threads_.run([this, of]() -> Result<storage::ConversationDirectory> {
+            BJ_TRY(storage::ConversationDirectory made, store_.make_conversation(of));
+            made.touch();
+            return made;
+        });
+    co_return directory;
 }
 
 Task<Result<void>> KeptConversations::queue(Key key, TimePoint deadline,

@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "engine/cancellation.h"
 #include "engine/conversations.h"
+#include "engine/file_queue.h"
 #include "engine/file_threads.h"
 #include "engine/file_transfer.h"
 #include "execution/result.h"
@@ -51,6 +53,8 @@ class Stay {
     friend class KeptConversations;
     Task<std::optional<TakenFiles>> take(std::shared_ptr<FileChannel> channel,
                                          std::optional<ProgramFile> program);
+    Task<Result<TakenFiles>> take_in_turn(std::shared_ptr<FileChannel> channel,
+                                          std::optional<ProgramFile> program);
 
     KeptConversations& conversations_;
     execution::FileName of_;
@@ -63,7 +67,9 @@ using StayPtr = std::shared_ptr<Stay>;
 void report_files(const Stay& stay, const std::optional<TakenFiles>& taken,
                   execution::RunResult& result);
 
-// The files of conversations in a store on disk. All that blocks is done by threads of its own.
+// The files of conversations in a store on disk. All that blocks is done by threads of its own:
+// some serve requests, others the runs, which wait for no request but one that changes the same
+// conversation.
 class KeptConversations final : public Conversations {
    public:
     // The store outlives this, and so does the log.
@@ -133,7 +139,19 @@ class KeptConversations final : public Conversations {
         bool busy = false;
         std::list<asio::steady_timer*> waiting{};
     };
+    static constexpr Duration kPatience = std::chrono::seconds(30);
 
+    // Does it for a request, when it is its turn.
+    template <typename Work>
+    Task<std::invoke_result_t<Work>> serve(execution::FileName of, FileQueue::Kind kind,
+                                           Work work) {
+        BJ_CO_TRY(const FileQueue::PlacePtr place,
+                  co_await file_queue_->enter(std::move(of), kind, Clock::now() + kPatience));
+        std::invoke_result_t<Work> result = co_await request_threads_.run(std::move(work));
+        co_return result;
+    }
+    Task<Result<storage::ConversationDirectory>> open_for_run(execution::FileName of,
+                                                              TimePoint deadline);
     Task<Result<void>> queue(Key key, TimePoint deadline, CancellationPtr cancellation);
     void leave(const Key& key);
     Task<Result<void>> take_turn(StayPtr stay, TimePoint deadline, CancellationPtr cancellation);
@@ -149,7 +167,9 @@ class KeptConversations final : public Conversations {
     const Log& log_;
     std::map<Key, Lane> lanes_;
     std::vector<std::weak_ptr<Watcher>> watchers_;
-    FileThreads threads_;
+    std::shared_ptr<FileQueue> file_queue_;  // with those who are in it
+    FileThreads request_threads_;
+    FileThreads run_threads_;
     asio::steady_timer sweep_later_;
     bool sweeping_ = true;
     std::function<std::vector<execution::FileName>()> busy_;

@@ -131,6 +131,79 @@ TEST_F(KeptConversationsTest, AnotherProcessHasItsTurnToo) {
     EXPECT_TRUE(enter_soon());
 }
 
+TEST_F(KeptConversationsTest, WhoWaitsForALockKeepsNobodyElseWaiting) {
+    const FileName locked{.principal = "ann", .conversation_id = "talk", .path = "a"};
+    const auto other = store->make_conversation(locked);
+    ASSERT_TRUE(other);
+    auto lock = other->lock(storage::ConversationDirectory::Lock::Exclusive, Clock::now());
+    ASSERT_TRUE(lock);
+    constexpr int kMany = 40;
+    int written = 0;
+    for (int index = 0; index < kMany; ++index) {
+        FileName name = locked;
+        name.path = std::to_string(index);
+        asio::co_spawn(
+            io, kept->write_file(std::move(name), "x"),
+            [&written](const std::exception_ptr&, const Result<execution::FileView>& view) {
+                EXPECT_TRUE(view) << view.error().describe();
+                ++written;
+            });
+    }
+    const TimePoint begun = Clock::now();
+    EXPECT_TRUE(enter_soon());
+    EXPECT_TRUE(run(kept->write_file(file("b"), "of somebody else")));
+    const FileName elsewhere{.principal = "ann", .conversation_id = "other", .path = "a"};
+    EXPECT_TRUE(run(kept->write_file(elsewhere, "of the same")));
+    EXPECT_LT(Clock::now() - begun, std::chrono::seconds(5));
+    EXPECT_EQ(written, 0);
+    lock->reset();
+    io.restart();
+    while (written < kMany) {
+        io.run_one();
+    }
+    EXPECT_EQ(run(kept->usage("ann", "talk"))->entries, std::uint64_t{kMany});
+}
+
+TEST_F(KeptConversationsTest, ImportsNoMoreThanItsPrincipalMayHave) {
+    store->set_space_of([](const std::string& principal) {
+        return principal == "ann" ? std::optional(mebibytes(5)) : std::nullopt;
+    });
+    const auto import = [&](const std::string& principal) {
+        return run(kept->import_files(
+            {.where = {.principal = principal, .conversation_id = "talk"},
+             .files = {{.path = "large", .content = [](const storage::ByteSink& sink) {
+                            return sink(std::string(6UL * 1024 * 1024, 'x'));
+                        }}}}));
+    };
+    const auto refused = import("ann");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::QuotaReached);
+    EXPECT_EQ(run(kept->usage("ann", "talk"))->bytes, 0U);
+    EXPECT_TRUE(import("bob"));
+}
+
+TEST_F(KeptConversationsTest, RefusesMoreRequestsOfOneThanMayWait) {
+    constexpr int kMany = 200;
+    int answered = 0;
+    int refused = 0;
+    for (int index = 0; index < kMany; ++index) {
+        asio::co_spawn(io, kept->write_file(file("a"), "x"),
+                       [&](const std::exception_ptr&, const Result<execution::FileView>& view) {
+                           ++answered;
+                           refused += view ? 0 : 1;
+                           if (!view) {
+                               EXPECT_EQ(view.error().code, ErrorCode::Overloaded);
+                           }
+                       });
+    }
+    while (answered < kMany) {
+        io.run_one();
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_LT(refused, kMany);
+    EXPECT_TRUE(run(kept->write_file(file("a"), "again")));
+}
+
 TEST_F(KeptConversationsTest, AConversationTooManyIsRefusedAndBlocksNobody) {
     ASSERT_TRUE(run(kept->write_file(file("a", "one"), "1")));
     ASSERT_TRUE(run(kept->write_file(file("a", "two"), "1")));

@@ -41,6 +41,21 @@ Result<storage::StagedFile> staged_content(const ConversationStore& store, FileP
     return staged;
 }
 
+struct Moved {
+    std::vector<storage::ConversationChanges::Done> changes{};
+    FileView view{};  // under its new name
+};
+
+Result<Moved> move_in_store(const ConversationStore& store, const execution::FileMove& move) {
+    Moved moved;
+    BJ_TRY(moved.changes, store.move(move));
+    FileName name = move.from;
+    name.path = move.to;
+    const Result<FileView> view = store.find(name, execution::Digest::Omitted);
+    moved.view = view ? *view : FileView{.path = move.to, .directory = true};
+    return moved;
+}
+
 bool does_something(const CleanupOrder& order) {
     return order.idle || order.age || order.total_bytes;
 }
@@ -69,7 +84,7 @@ Task<Result<MadeConversation>> KeptConversations::create_conversation(std::strin
     const FileName of{.principal = std::move(principal),
                       .conversation_id = std::move(conversation_id)};
     Result<ConversationStore::Made> made =
-        co_await threads_.run([this, of] { return store_.create(of); });
+        co_await serve(of, FileQueue::Kind::Look, [this, of] { return store_.create(of); });
     BJ_CO_TRY_VOID(made);
     co_return MadeConversation{.view = std::move(made->view), .created = made->created};
 }
@@ -78,17 +93,16 @@ Task<Result<execution::ConversationView>> KeptConversations::find_conversation(
     std::string principal, std::string conversation_id) {
     const FileName of{.principal = std::move(principal),
                       .conversation_id = std::move(conversation_id)};
-    Result<execution::ConversationView> view =
-        co_await threads_.run([this, of] { return store_.find_conversation(of); });
+    Result<execution::ConversationView> view = co_await serve(
+        of, FileQueue::Kind::Look, [this, of] { return store_.find_conversation(of); });
     co_return view;
 }
 
 Task<Result<execution::ConversationPage>> KeptConversations::page_conversations(
     std::optional<std::string> principal, execution::PageQuery page) {
-    Result<execution::ConversationPage> found =
-        co_await threads_.run([this, principal = std::move(principal), page = std::move(page)] {
-            return store_.page(principal, page);
-        });
+    Result<execution::ConversationPage> found = co_await serve(
+        {.principal = principal.value_or("")}, FileQueue::Kind::Look,
+        [this, principal, page = std::move(page)] { return store_.page(principal, page); });
     co_return found;
 }
 
@@ -97,21 +111,24 @@ Task<Result<execution::StorageUsage>> KeptConversations::usage(std::string princ
     const FileName of{.principal = std::move(principal),
                       .conversation_id = std::move(conversation_id)};
     Result<execution::StorageUsage> used =
-        co_await threads_.run([this, of] { return store_.usage(of); });
+        co_await serve(of, FileQueue::Kind::Look, [this, of] { return store_.usage(of); });
     co_return used;
 }
 
 Task<Result<execution::FilePage>> KeptConversations::page_files(execution::FileQuery query) {
     BJ_CO_TRY_VOID(check(query.where));
-    Result<execution::FilePage> page = co_await threads_.run(
-        [this, query = std::move(query)] { return store_.page_files(query); });
+    const FileName where = query.where;
+    Result<execution::FilePage> page =
+        co_await serve(where, FileQueue::Kind::Look,
+                       [this, query = std::move(query)] { return store_.page_files(query); });
     co_return page;
 }
 
 Task<Result<OpenFile>> KeptConversations::open_file(FileName name, execution::Digest digest) {
     BJ_CO_TRY_VOID(check(name));
-    Result<ConversationStore::Opened> opened = co_await threads_.run(
-        [this, name = std::move(name), digest] { return store_.open_file(name, digest); });
+    Result<ConversationStore::Opened> opened =
+        co_await serve(name, FileQueue::Kind::Look,
+                       [this, name, digest] { return store_.open_file(name, digest); });
     if (!opened) {
         co_return fail(opened.error());
     }
@@ -121,7 +138,7 @@ Task<Result<OpenFile>> KeptConversations::open_file(FileName name, execution::Di
 Task<Result<storage::StagedFile>> KeptConversations::stage_file(FileName name) {
     BJ_CO_TRY_VOID(check(name));
     Result<storage::StagedFile> staged =
-        co_await threads_.run([this, name = std::move(name)] { return store_.stage(name); });
+        co_await serve(name, FileQueue::Kind::Look, [this, name] { return store_.stage(name); });
     co_return staged;
 }
 
@@ -129,8 +146,8 @@ Task<Result<PutFile>> KeptConversations::put_file(FilePut put) {
     BJ_CO_TRY_VOID(check(put.name));
     const FileName name = put.name;
     const auto held = std::make_shared<FilePut>(std::move(put));
-    Result<ConversationStore::Written> written =
-        co_await threads_.run([this, held]() -> Result<ConversationStore::Written> {
+    Result<ConversationStore::Written> written = co_await serve(
+        name, FileQueue::Kind::Change, [this, held]() -> Result<ConversationStore::Written> {
             BJ_TRY(storage::StagedFile staged, staged_content(store_, *held));
             return store_.put(
                 {.name = held->name, .condition = held->condition, .executable = held->executable},
@@ -143,32 +160,30 @@ Task<Result<PutFile>> KeptConversations::put_file(FilePut put) {
 
 Task<Result<void>> KeptConversations::make_directory(FileName name) {
     BJ_CO_TRY_VOID(check(name));
-    Result<void> made = co_await threads_.run(
-        [this, name = std::move(name)] { return store_.make_directory(name); });
+    Result<void> made = co_await serve(name, FileQueue::Kind::Change,
+                                       [this, name] { return store_.make_directory(name); });
     co_return made;
 }
 
 Task<Result<FileView>> KeptConversations::move_file(execution::FileMove move) {
     BJ_CO_TRY_VOID(check(move.from));
     FileName name = move.from;
-    const std::string to = move.to;
-    Result<std::vector<storage::ConversationChanges::Done>> done =
-        co_await threads_.run([this, move = std::move(move)] { return store_.move(move); });
-    BJ_CO_TRY_VOID(done);
-    for (const storage::ConversationChanges::Done& change : *done) {
+    Result<Moved> moved =
+        co_await serve(name, FileQueue::Kind::Change,
+                       [this, move = std::move(move)] { return move_in_store(store_, move); });
+    BJ_CO_TRY_VOID(moved);
+    for (const storage::ConversationChanges::Done& change : moved->changes) {
         name.path = change.file.path;
         tell({.file = name, .kind = change.kind});
     }
-    name.path = to;
-    Result<FileView> view = co_await find_file(name, execution::Digest::Omitted);
-    co_return view ? std::move(view) : FileView{.path = to, .directory = true};
+    co_return std::move(moved->view);
 }
 
 Task<Result<std::uint64_t>> KeptConversations::delete_tree(FileName name,
                                                            execution::FileCondition condition) {
     BJ_CO_TRY_VOID(check(name));
-    Result<std::vector<std::string>> gone =
-        co_await threads_.run([this, name, condition = std::move(condition)] {
+    Result<std::vector<std::string>> gone = co_await serve(
+        name, FileQueue::Kind::Change, [this, name, condition = std::move(condition)] {
             return store_.remove_tree(name, condition);
         });
     BJ_CO_TRY_VOID(gone);
@@ -186,7 +201,7 @@ Task<Result<CleanupReport>> KeptConversations::cleanup(CleanupOrder order) {
     if (guard_.guarded) {
         std::ranges::move(guard_.guarded(), std::back_inserter(order.busy));
     }
-    Result<CleanupReport> report = co_await threads_.run([this, order = std::move(order)] {
+    Result<CleanupReport> report = co_await request_threads_.run([this, order = std::move(order)] {
         const LowPriority meanwhile;
         return store_.clean_up(order);
     });
@@ -194,7 +209,7 @@ Task<Result<CleanupReport>> KeptConversations::cleanup(CleanupOrder order) {
 }
 
 Task<void> KeptConversations::sweep(CleanupOrder order) {
-    co_await threads_.run([this] {
+    co_await request_threads_.run([this] {
         const LowPriority meanwhile;
         store_.recover();
         return true;

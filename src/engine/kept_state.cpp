@@ -11,6 +11,16 @@ using Durability = DatabaseCalls::Durability;
 using execution::DailyUsage;
 using storage::SqliteDatabase;
 
+constexpr std::size_t kKeySize = 512;  // roughly, with its digest
+
+std::size_t answer_size(const execution::StoredAnswer& answer) {
+    std::size_t size = answer.body.size();
+    for (const auto& [name, value] : answer.headers) {
+        size += name.size() + value.size();
+    }
+    return size;
+}
+
 std::string today() { return storage::day_of(std::chrono::system_clock::now()); }
 
 }  // namespace
@@ -46,16 +56,25 @@ Task<Result<execution::RepeatClaim>> KeptState::claim(execution::RepeatKey key) 
             return storage::claim_key(database, key);
         };
     Result<execution::RepeatClaim> claimed =
-        co_await calls_.ask<execution::RepeatClaim>(Durability::Now, std::move(work));
+        co_await calls_.ask<execution::RepeatClaim>(Durability::Now, std::move(work), kKeySize);
     co_return claimed;
 }
 
 Task<Result<void>> KeptState::settle(execution::RepeatKey key, execution::StoredAnswer answer) {
-    DatabaseCalls::Work<void> work = [key = std::move(key),
-                                      answer = std::move(answer)](SqliteDatabase& database) {
+    const unsigned status = answer.status;
+    const std::size_t size = kKeySize + answer_size(answer);
+    DatabaseCalls::Work<void> work = [key, answer = std::move(answer)](SqliteDatabase& database) {
         return storage::settle_key(database, key, answer);
     };
-    Result<void> settled = co_await calls_.ask<void>(Durability::Now, std::move(work));
+    Result<void> settled = co_await calls_.ask<void>(Durability::Now, std::move(work), size);
+    if (settled || settled.error().code != ErrorCode::Overloaded) {
+        co_return settled;
+    }
+    // There is no room for the answer; what was done is not done again for that.
+    DatabaseCalls::Work<void> mark = [key = std::move(key), status](SqliteDatabase& database) {
+        return storage::settle_unkept(database, key, status);
+    };
+    settled = co_await calls_.ask<void>(Durability::Now, std::move(mark));
     co_return settled;
 }
 

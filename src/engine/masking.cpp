@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -76,18 +77,29 @@ class ReportMasker {
     void mask_object(json::object& object, std::size_t depth) {
         json::object shown;
         shown.reserve(object.size());
+        std::map<std::string, std::size_t> counts;  // of keys that came out alike
         for (auto& [name, value] : object) {
             const std::string context = fmt::format("{}: ", std::string_view(name));
             mask_value(value, context, depth + 1);
             std::string key = masked(name, {});
-            // Two keys that were different stay two.
-            const std::string first = key;
-            for (std::size_t count = 2; shown.contains(key); ++count) {
-                key = fmt::format("{} {}", first, shown.size() + count);
+            if (shown.contains(key)) {
+                key = another(key, shown, counts);
             }
             shown.emplace(key, std::move(value));
         }
         object = std::move(shown);
+    }
+
+    // Two keys that were different stay two. What was counted is not tried again, so that it does
+    // not matter how many there are.
+    static std::string another(const std::string& key, const json::object& shown,
+                               std::map<std::string, std::size_t>& counts) {
+        std::size_t& count = counts.try_emplace(key, 1).first->second;
+        std::string other;
+        do {
+            other = fmt::format("{} {}", key, ++count);
+        } while (shown.contains(other));
+        return other;
     }
 
     TypeSet types_;

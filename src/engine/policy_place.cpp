@@ -24,14 +24,14 @@ namespace {
 
 using policy::PolicyText;
 
-constexpr std::size_t kMostFiles = 256;
+constexpr std::size_t kMostPolicyFiles = 256;
 // One change seldom comes alone.
-constexpr Duration kSettle = std::chrono::milliseconds(100);
+constexpr Duration kPolicySettle = std::chrono::milliseconds(100);
 // What the kernel cannot watch is looked at.
-constexpr Duration kLookAgain = std::chrono::seconds(2);
-constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
-                                  IN_CREATE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
-                                  IN_ONLYDIR;
+constexpr Duration kPolicyLookAgain = std::chrono::seconds(2);
+constexpr std::uint32_t kPolicyEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                                        IN_CREATE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
+                                        IN_ONLYDIR;
 
 std::unexpected<Error> refuse(const std::string& name, std::string_view reason) {
     return fail(ErrorCode::InvalidArgument, fmt::format("{}: {}", name, reason));
@@ -65,7 +65,7 @@ Result<PolicyText> read_file(const std::string& name, const Fd& file) {
     return PolicyText{.name = name, .text = std::move(*text)};
 }
 
-std::set<std::string> names_in(const Fd& directory) {
+std::set<std::string> policy_files_in(const Fd& directory) {
     std::set<std::string> names;
     const int copy = ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, int (*)(DIR*)> list(copy < 0 ? nullptr : ::fdopendir(copy),
@@ -81,9 +81,9 @@ std::set<std::string> names_in(const Fd& directory) {
 
 Result<std::vector<PolicyText>> read_directory(const std::string& path, const Fd& directory) {
     std::vector<PolicyText> files;
-    const std::set<std::string> names = names_in(directory);
-    if (names.size() > kMostFiles) {
-        return refuse(path, fmt::format("there are more than {} files", kMostFiles));
+    const std::set<std::string> names = policy_files_in(directory);
+    if (names.size() > kMostPolicyFiles) {
+        return refuse(path, fmt::format("there are more than {} files", kMostPolicyFiles));
     }
     for (const std::string& name : names) {
         // Links are followed: who made them could as well have written the file.
@@ -173,7 +173,8 @@ bool PolicyPlace::begin_watch() {
     }
     std::vector<int> watched;
     for (const std::string& place : places_of(path_)) {
-        const int number = ::inotify_add_watch(events_.native_handle(), place.c_str(), kEvents);
+        const int number =
+            ::inotify_add_watch(events_.native_handle(), place.c_str(), kPolicyEvents);
         if (number >= 0) {
             watched.push_back(number);
         }
@@ -201,14 +202,14 @@ Task<void> PolicyPlace::rest(Duration duration) {
 
 Task<void> PolicyPlace::await_change() {
     if (watched_.empty()) {
-        co_await rest(kLookAgain);
+        co_await rest(kPolicyLookAgain);
         co_return;
     }
     boost::system::error_code ignored;
     co_await events_.async_wait(asio::posix::stream_descriptor::wait_read,
                                 asio::redirect_error(asio::use_awaitable, ignored));
     if (!stopping_) {
-        co_await rest(kSettle);
+        co_await rest(kPolicySettle);
     }
 }
 

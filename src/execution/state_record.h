@@ -34,6 +34,7 @@ struct RepeatClaim {
         Fresh,       // the caller of claim() has it now, and has to settle or release it
         InProgress,  // the first request is not answered yet
         Answered,
+        Forgotten,  // answered, and the answer is no longer kept
         Different,  // was used for another request
     };
 

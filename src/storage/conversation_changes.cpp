@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/beneath.h"
 #include "base/id.h"
 #include "jar/scratch.h"
@@ -215,8 +218,12 @@ Result<void> ConversationChanges::begin_file(const NewFile& file) {
                          .executable = file.executable,
                          .modified = possible_time(file.modified)},
                .temporary = random_hex(16)};
-    BJ_TRY(file_, open_beneath(directory_->incoming(), coming_.temporary,
-                               O_WRONLY | O_CREAT | O_EXCL, file.executable ? 0700 : 0600));
+    Result<Fd> made = open_beneath(directory_->incoming(), coming_.temporary,
+                                   O_WRONLY | O_CREAT | O_EXCL, file.executable ? 0700 : 0600);
+    if (!made) {
+        return fail(explain_storage(made.error()));
+    }
+    file_ = std::move(*made);
     return {};
 }
 
@@ -481,6 +488,99 @@ void ConversationChanges::report(const Pending& pending, std::vector<Done>& done
     }
 }
 
+// Each that can be; of a disk that is full, what came before.
+Result<void> ConversationChanges::place_each(const Tally& others, std::vector<Done>& done) {
+    std::optional<Error> failure;
+    for (const Pending& pending : std::exchange(pending_, {})) {
+        const bool places = pending.action == Pending::Action::Place;
+        const bool too_much = places && is_too_much(pending, others);
+        if (too_much) {
+            refused_.push_back(pending.entry.path);
+        }
+        if (too_much || (places && pending.replaces && is_same(pending))) {
+            ::unlinkat(directory_->incoming().get(), pending.temporary.c_str(), 0);
+            continue;
+        }
+        if (const Result<void> applied = apply(pending)) {
+            report(pending, done);
+        } else if (pending.action != Pending::Action::Remove || !pending.entry.directory) {
+            // A directory that is still used stays.
+            failure = explain_storage(applied.error());
+            refused_.push_back(pending.entry.path);
+            ::unlinkat(directory_->incoming().get(), pending.temporary.c_str(), 0);
+        }
+    }
+    const bool acknowledged =
+        !failure || (failure->code == ErrorCode::StorageFull && !done.empty());
+    return acknowledged ? Result<void>{} : fail(*failure);
+}
+
+// What takes room in a directory comes first, because only that can be taken back.
+Result<void> ConversationChanges::place_together(std::vector<Done>& done) {
+    const std::vector<Pending> all = std::exchange(pending_, {});
+    std::vector<const Pending*> placed;
+    std::vector<const Pending*> replacing;
+    Result<void> result;
+    for (const Pending& pending : all) {
+        BJ_ASSERT(pending.action == Pending::Action::Place);
+        if (result) {
+            result = make_parents(pending.entry.path);
+        }
+        if (!pending.replaces) {
+            placed.push_back(&pending);
+        } else if (!is_same(pending)) {
+            replacing.push_back(&pending);
+        }
+    }
+    placed.insert(placed.end(), replacing.begin(), replacing.end());
+    auto next = placed.begin();
+    for (; result && next != placed.end(); ++next) {
+        result = apply(**next);
+    }
+    if (!result) {
+        placed.erase(next, placed.end());
+        take_back(all, placed);
+        return fail(explain_storage(result.error()));
+    }
+    for (const Pending* pending : placed) {
+        report(*pending, done);
+    }
+    return {};
+}
+
+Result<void> ConversationChanges::make_parents(const std::string& path) const {
+    BJ_TRY_VOID(find_place(directory_->files(), path, Parents::Made));
+    return {};
+}
+
+// New files, and then the directories that were made for any.
+void ConversationChanges::take_back(const std::vector<Pending>& all,
+                                    const std::vector<const Pending*>& placed) const {
+    const auto remove = [this](const std::string& path, int flags) {
+        if (const Result<Place> where = find_place(directory_->files(), path, Parents::Expected)) {
+            ::unlinkat(where->directory.get(), where->name.c_str(), flags);
+        }
+    };
+    for (const Pending* pending : placed) {
+        if (!pending->replaces) {
+            remove(pending->entry.path, 0);
+        }
+    }
+    std::set<std::string, std::greater<>> made;  // what is in a directory comes before it
+    for (const Pending& pending : all) {
+        const std::string& path = pending.entry.path;
+        for (std::size_t end = path.find('/'); end != std::string::npos;
+             end = path.find('/', end + 1)) {
+            if (!now_.entries.contains(path.substr(0, end))) {
+                made.insert(path.substr(0, end));
+            }
+        }
+    }
+    for (const std::string& path : made) {
+        remove(path, AT_REMOVEDIR);
+    }
+}
+
 Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placing placing) {
     drop_file();
     many_ = pending_.size() > kFewFiles;
@@ -502,38 +602,18 @@ Result<std::vector<ConversationChanges::Done>> ConversationChanges::finish(Placi
         }
     }
     std::vector<Done> done;
-    std::optional<Error> failure;
-    for (const Pending& pending : std::exchange(pending_, {})) {
-        const bool places = pending.action == Pending::Action::Place;
-        const bool too_much = places && is_too_much(pending, others);
-        if (too_much) {
-            refused_.push_back(pending.entry.path);
-        }
-        if (too_much || (places && pending.replaces && is_same(pending))) {
-            ::unlinkat(directory_->incoming().get(), pending.temporary.c_str(), 0);
-            continue;
-        }
-        if (const Result<void> applied = apply(pending)) {
-            report(pending, done);
-        } else if (pending.action != Pending::Action::Remove || !pending.entry.directory) {
-            // A directory that is still used stays.
-            failure = explain_storage(applied.error());
-            refused_.push_back(pending.entry.path);
-            ::unlinkat(directory_->incoming().get(), pending.temporary.c_str(), 0);
-        }
-    }
+    const Result<void> placed =
+        placing == Placing::AllOrNone ? place_together(done) : place_each(others, done);
     if (many_ && ::syncfs(directory_->files().get()) != 0) {
         return fail(system_error("syncfs"));
     }
     directory_->clear_incoming();  // trees that were put aside
-    if (principal.valid()) {
+    // Without one, what is there is counted again.
+    if (principal.valid() && (placed || placing == Placing::EachAlone)) {
         write_tally(directory_->fd(), now_.tally());
     }
-    // Nothing is acknowledged that is not there. A full disk leaves what came before it.
-    if (failure && (failure->code != ErrorCode::StorageFull || done.empty())) {
-        return fail(*failure);
-    }
-    return done;
+    // Nothing is acknowledged that is not there.
+    return placed ? Result<std::vector<Done>>(std::move(done)) : fail(placed.error());
 }
 
 }  // namespace belljar::storage

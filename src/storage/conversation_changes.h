@@ -74,7 +74,9 @@ class ConversationChanges {
     Result<void> move(const std::string& from, const std::string& to, execution::Existing existing);
 
     // In the order in which they were made. What could not be put in its place is not among them.
-    // AllOrNone: QuotaReached if all together are too much for the principal.
+    // AllOrNone, for nothing but files: an error if one of them has not got its place, and then
+    // those that are new are taken back; QuotaReached if all together are too much for the
+    // principal.
     enum class Placing { EachAlone, AllOrNone };
     Result<std::vector<Done>> finish(Placing placing = Placing::EachAlone);
     // Paths of files that were too much for the principal.
@@ -114,6 +116,11 @@ class ConversationChanges {
     Result<void> apply(const Pending& pending);
     Result<void> place(const Pending& pending, int parent, const char* name) const;
     Result<void> synchronise_new(std::string path) const;
+    Result<void> place_each(const Tally& others, std::vector<Done>& done);
+    Result<void> place_together(std::vector<Done>& done);
+    Result<void> make_parents(const std::string& path) const;
+    void take_back(const std::vector<Pending>& all,
+                   const std::vector<const Pending*>& placed) const;
     void report(const Pending& pending, std::vector<Done>& done);
 
     const ConversationDirectory* directory_;  // outlives this

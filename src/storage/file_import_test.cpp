@@ -2,6 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +94,72 @@ TEST_F(FileImport, ReplacesWhereItMay) {
     ASSERT_TRUE(import({.files = {file("a", "new")}, .existing = Existing::Replaced}));
     EXPECT_EQ(kept(), std::vector<std::string>{"a=new"});
 }
+
+class FullImport : public FileImport {
+   protected:
+    // Takes what is left of a file system's inodes but a few.
+    static bool leave_inodes(const std::string& place, std::uint64_t count) {
+        struct statvfs room{};
+        for (int number = 0; ::statvfs(place.c_str(), &room) == 0 && room.f_ffree > count;
+             ++number) {
+            const std::string name = place + "/taken" + std::to_string(number);
+            if (!Fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)).valid()) {
+                return false;
+            }
+        }
+        return room.f_ffree == count;
+    }
+
+    // In a mount namespace of its own; the number of the expectation that failed.
+    int import_into_a_full_disk(std::size_t files) {
+        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", "", MS_REC | MS_PRIVATE, "") != 0 ||
+            ::mount("none", path_.c_str(), "tmpfs", 0, "size=4m,nr_inodes=200") != 0) {
+            return 1;
+        }
+        const Fd directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        store_ = ConversationStore::open(directory, {}).value();
+        if (!import({.files = {file("old", "1")}})) {
+            return 2;
+        }
+        ImportOrder order{.files = {file("old", "2"), file("a", ""), file("b/c/x", "")},
+                          .existing = Existing::Replaced};
+        while (order.files.size() < files) {
+            order.files.push_back(file("b/" + std::to_string(order.files.size()), ""));
+        }
+        order.files.push_back(file("d/y", ""));
+        // For all files, b and b/c, but not for d.
+        if (!leave_inodes(path_, order.files.size() + 2)) {
+            return 3;
+        }
+        const auto refused = import(order);
+        if (refused || refused.error().code != ErrorCode::StorageFull) {
+            return 4;
+        }
+        const auto there =
+            store_->page_files({.where = of_, .show = execution::Show::FilesAndDirectories});
+        if (!there || there->files.size() != 1 || kept() != std::vector<std::string>{"old=1"}) {
+            return 5;
+        }
+        return store_->usage(of_).value().entries == 1 ? 0 : 6;
+    }
+
+    void expect_none(std::size_t files) {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "only root mounts a file system";
+        }
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(import_into_a_full_disk(files));
+        }
+        int status = -1;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << WEXITSTATUS(status);
+    }
+};
+
+TEST_F(FullImport, LeavesNothingOfAFew) { expect_none(3); }
+
+TEST_F(FullImport, LeavesNothingOfMany) { expect_none(100); }
 
 }  // namespace
 }  // namespace belljar::storage

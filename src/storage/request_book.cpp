@@ -18,6 +18,11 @@ using execution::StoredAnswer;
 
 constexpr auto kKeyLife = std::chrono::hours(24);
 constexpr auto kUsageLife = std::chrono::hours(24 * 400);
+constexpr std::int64_t kMostExpired = 500;
+// Of one principal.
+constexpr std::int64_t kMostKeys = 10'000;
+constexpr std::int64_t kMostAnswerBytes = std::int64_t{64} * 1024 * 1024;
+constexpr auto kKeysPause = std::chrono::minutes(5);  // until keys that have expired are gone
 
 std::int64_t now() { return to_sql(std::chrono::system_clock::now()); }
 
@@ -42,6 +47,38 @@ StoredAnswer answer_of(const SqlRow& row) {
     return answer;
 }
 
+Result<void> check_keys(SqliteDatabase& database, const std::string& principal) {
+    BJ_TRY(const SqlValue keys,
+           database.value("SELECT keys FROM repeat_tallies WHERE principal = ?1", {principal}));
+    if (keys.integer() <= kMostKeys) {  // with the one that comes
+        return {};
+    }
+    return fail(Error{.code = ErrorCode::QuotaReached,
+                      .message = fmt::format("there can be at most {} Idempotency-Keys of one "
+                                             "caller within a day; leave it out, or wait",
+                                             kMostKeys),
+                      .retry_after = kKeysPause});
+}
+
+// That they were given is remembered.
+Result<void> forget_answers(SqliteDatabase& database, const std::string& principal) {
+    std::int64_t forgotten = 1;
+    while (forgotten > 0) {
+        BJ_TRY(
+            const SqlValue bytes,
+            database.value("SELECT bytes FROM repeat_tallies WHERE principal = ?1", {principal}));
+        if (bytes.integer() <= kMostAnswerBytes) {
+            return {};
+        }
+        BJ_TRY(forgotten, database.change(
+                              "UPDATE repeat_keys SET headers = NULL, body = NULL, bytes = 0 "
+                              "WHERE principal = ?1 AND key = (SELECT key FROM repeat_keys "
+                              "WHERE principal = ?1 AND body IS NOT NULL ORDER BY expires LIMIT 1)",
+                              {principal}));
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<RepeatClaim> claim_key(SqliteDatabase& database, const RepeatKey& key) {
@@ -54,6 +91,7 @@ Result<RepeatClaim> claim_key(SqliteDatabase& database, const RepeatKey& key) {
                            {key.principal, key.key, key.digest,
                             to_sql(std::chrono::system_clock::now() + kKeyLife)}));
     if (added == 1) {
+        BJ_TRY_VOID(check_keys(database, key.principal));
         return RepeatClaim{.kind = RepeatClaim::Kind::Fresh};
     }
     BJ_TRY(const std::vector<SqlRow> rows,
@@ -69,16 +107,27 @@ Result<RepeatClaim> claim_key(SqliteDatabase& database, const RepeatKey& key) {
     if (rows.front()[1].is_null()) {
         return RepeatClaim{.kind = RepeatClaim::Kind::InProgress};
     }
+    if (rows.front()[3].is_null()) {
+        return RepeatClaim{.kind = RepeatClaim::Kind::Forgotten};
+    }
     return RepeatClaim{.kind = RepeatClaim::Kind::Answered, .answer = answer_of(rows.front())};
 }
 
 Result<void> settle_key(SqliteDatabase& database, const RepeatKey& key,
                         const StoredAnswer& answer) {
+    const std::string headers = headers_text(answer);
     BJ_TRY_VOID(database.change(
-        "UPDATE repeat_keys SET status = ?4, headers = ?5, body = ?6 "
+        "UPDATE repeat_keys SET status = ?4, headers = ?5, body = ?6, bytes = ?7 "
         "WHERE principal = ?1 AND key = ?2 AND digest = ?3",
-        {key.principal, key.key, key.digest, static_cast<std::int64_t>(answer.status),
-         headers_text(answer), answer.body}));
+        {key.principal, key.key, key.digest, static_cast<std::int64_t>(answer.status), headers,
+         answer.body, SqlValue::of(headers.size() + answer.body.size())}));
+    return forget_answers(database, key.principal);
+}
+
+Result<void> settle_unkept(SqliteDatabase& database, const RepeatKey& key, unsigned status) {
+    BJ_TRY_VOID(database.change(
+        "UPDATE repeat_keys SET status = ?4 WHERE principal = ?1 AND key = ?2 AND digest = ?3",
+        {key.principal, key.key, key.digest, static_cast<std::int64_t>(status)}));
     return {};
 }
 
@@ -134,12 +183,20 @@ std::string day_of(execution::WallTime time) {
     return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
 
-Result<void> forget_requests(SqliteDatabase& database) {
-    BJ_TRY_VOID(database.change("DELETE FROM repeat_keys WHERE expires <= ?1", {now()}));
-    BJ_TRY_VOID(database.change("DELETE FROM used_marks WHERE expires <= ?1", {now()}));
-    BJ_TRY_VOID(database.change("DELETE FROM daily_usage WHERE day < ?1",
-                                {day_of(std::chrono::system_clock::now() - kUsageLife)}));
-    return {};
+Result<Upkeep> forget_requests(SqliteDatabase& database) {
+    BJ_TRY(const std::int64_t keys,
+           database.change("DELETE FROM repeat_keys WHERE (principal, key) IN (SELECT principal, "
+                           "key FROM repeat_keys WHERE expires <= ?1 ORDER BY expires LIMIT ?2)",
+                           {now(), kMostExpired}));
+    BJ_TRY(const std::int64_t marks,
+           database.change("DELETE FROM used_marks WHERE mark IN (SELECT mark FROM used_marks "
+                           "WHERE expires <= ?1 ORDER BY expires LIMIT ?2)",
+                           {now(), kMostExpired}));
+    BJ_TRY(const std::int64_t days,
+           database.change("DELETE FROM daily_usage WHERE (principal, day) IN (SELECT principal, "
+                           "day FROM daily_usage WHERE day < ?1 ORDER BY day LIMIT ?2)",
+                           {day_of(std::chrono::system_clock::now() - kUsageLife), kMostExpired}));
+    return std::max({keys, marks, days}) == kMostExpired ? Upkeep::More : Upkeep::Nothing;
 }
 
 }  // namespace belljar::storage

@@ -206,18 +206,20 @@ Result<void> end_open_runs(SqliteDatabase& database, const std::string& failure)
     return {};
 }
 
-Result<void> forget_runs(SqliteDatabase& database, const RunBounds& bounds) {
+Result<Upkeep> forget_runs(SqliteDatabase& database, const RunBounds& bounds) {
     const auto oldest = to_sql(std::chrono::system_clock::now() - bounds.age);
-    BJ_TRY_VOID(database.change(
-        "DELETE FROM runs WHERE number IN (SELECT number FROM runs WHERE created < ?1 "
-        "AND state = 'ended' ORDER BY number LIMIT ?2)",
-        {oldest, kMostForgotten}));
-    BJ_TRY_VOID(database.change(
-        "DELETE FROM runs WHERE number IN (SELECT number FROM runs WHERE number <= "
-        "coalesce((SELECT number FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?1), 0) "
-        "AND state = 'ended' ORDER BY number LIMIT ?2)",
-        {SqlValue::of(bounds.count), kMostForgotten}));
-    return {};
+    BJ_TRY(const std::int64_t too_old,
+           database.change(
+               "DELETE FROM runs WHERE number IN (SELECT number FROM runs WHERE created < ?1 "
+               "AND state = 'ended' ORDER BY created LIMIT ?2)",
+               {oldest, kMostForgotten}));
+    BJ_TRY(const std::int64_t too_many,
+           database.change(
+               "DELETE FROM runs WHERE number IN (SELECT number FROM runs WHERE number <= "
+               "coalesce((SELECT number FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?1), 0) "
+               "AND state = 'ended' ORDER BY number LIMIT ?2)",
+               {SqlValue::of(bounds.count), kMostForgotten}));
+    return std::max(too_old, too_many) == kMostForgotten ? Upkeep::More : Upkeep::Nothing;
 }
 
 }  // namespace belljar::storage

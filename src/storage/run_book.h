@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "execution/run_record.h"
 #include "storage/sqlite.h"
+#include "storage/upkeep.h"
 
 // What the state database says of runs. For jobs of StateDatabase.
 namespace belljar::storage {
@@ -32,6 +33,6 @@ Result<execution::RunRecord> find_run(SqliteDatabase& database,
 Result<void> end_open_runs(SqliteDatabase& database, const std::string& failure);
 
 // Removes what is beyond the bounds, the oldest first; at most some hundreds at a time.
-Result<void> forget_runs(SqliteDatabase& database, const RunBounds& bounds);
+Result<Upkeep> forget_runs(SqliteDatabase& database, const RunBounds& bounds);
 
 }  // namespace belljar::storage

@@ -19,7 +19,9 @@ namespace {
 
 constexpr const char* kDirectory = "state";
 constexpr const char* kFile = "state.sqlite3";
-constexpr std::size_t kLargestBatch = 256;  // jobs in one transaction
+constexpr std::size_t kLargestBatch = 256;                        // jobs in one transaction
+constexpr Duration kUpkeepRest = std::chrono::milliseconds(100);  // of upkeep that has more to do
+constexpr std::int64_t kVacuumed = 1000;  // pages that are given back at a time
 
 Result<void> check_integrity(SqliteDatabase& database) {
     BJ_TRY(const SqlValue verdict, database.value("PRAGMA quick_check(1)"));
@@ -308,16 +310,28 @@ void StateDatabase::keep_up(SqliteDatabase& database) {
     if (Clock::now() < upkeep_at_) {
         return;
     }
-    upkeep_at_ = Clock::now() + options_.upkeep_pause;
-    Result<void> kept =
-        options_.upkeep ? in_transaction(database, options_.upkeep) : Result<void>{};
-    if (kept) {
-        kept = database.run("PRAGMA incremental_vacuum(1000)");
-    }
-    if (!kept) {
+    const Result<Upkeep> left = tidy(database);
+    if (!left) {
         log_.warning("the state database could not be tidied up",
-                     {{"reason", kept.error().describe()}});
+                     {{"reason", left.error().describe()}});
     }
+    const bool more = left && *left == Upkeep::More;
+    // From its end on, so that there is time for jobs however long it takes.
+    upkeep_at_ = Clock::now() +
+                 (more ? std::min(kUpkeepRest, options_.upkeep_pause) : options_.upkeep_pause);
+}
+
+Result<Upkeep> StateDatabase::tidy(SqliteDatabase& database) const {
+    Upkeep left = Upkeep::Nothing;
+    if (options_.upkeep) {
+        BJ_TRY_VOID(in_transaction(database, [&](SqliteDatabase& same) -> Result<void> {
+            BJ_TRY(left, options_.upkeep(same));
+            return {};
+        }));
+    }
+    BJ_TRY_VOID(database.run(fmt::format("PRAGMA incremental_vacuum({})", kVacuumed)));
+    BJ_TRY(const SqlValue free, database.value("PRAGMA freelist_count"));
+    return free.integer() >= kVacuumed ? Upkeep::More : left;
 }
 
 }  // namespace belljar::storage

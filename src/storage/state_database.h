@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "storage/data_directory.h"
 #include "storage/sqlite.h"
+#include "storage/upkeep.h"
 
 namespace belljar::storage {
 
@@ -49,8 +50,9 @@ class StateDatabase {
         std::size_t queue_bytes = std::size_t{64} * 1024 * 1024;
         Duration rest = std::chrono::milliseconds(20);  // of what nobody waits for
         Duration upkeep_pause = std::chrono::minutes(5);
-        // Removes a bounded part of what is too old; at the start and then every now and then.
-        std::function<Result<void>(SqliteDatabase&)> upkeep{};
+        // Removes a bounded part of what is too old; at the start and then every now and then, or
+        // soon again where there is more.
+        std::function<Result<Upkeep>(SqliteDatabase&)> upkeep{};
     };
 
     // Makes the directory. Nothing is opened yet, since that is for the account to do.
@@ -85,6 +87,7 @@ class StateDatabase {
     std::optional<std::vector<Job>> next_batch();
     void write(SqliteDatabase& database, std::vector<Job>& batch);
     void keep_up(SqliteDatabase& database);
+    [[nodiscard]] Result<Upkeep> tidy(SqliteDatabase& database) const;
 
     Fd directory_;
     std::string path_;  // for messages

@@ -236,13 +236,44 @@ TEST_F(StateDatabaseTest, ForgetsTheOldestRunsAndTheirResults) {
             return write_run(db, run);
         }));
     }
-    ASSERT_TRUE(perform([](SqliteDatabase& db) { return forget_runs(db, {.count = 2}); }));
+    const auto left = get<Upkeep>([](SqliteDatabase& db) { return forget_runs(db, {.count = 2}); });
+    EXPECT_EQ(left.value_or(Upkeep::More), Upkeep::Nothing);
     const auto page = get<execution::RunPage>([](SqliteDatabase& db) { return list_runs(db, {}); });
     ASSERT_EQ(page->runs.size(), 3U);  // one still runs
     EXPECT_EQ(page->runs.back().execution_id, "1");
     const auto results = get<SqlValue>(
         [](SqliteDatabase& db) { return db.value("SELECT count(*) FROM run_results"); });
     EXPECT_EQ(results->integer(), 3);
+}
+
+TEST_F(StateDatabaseTest, ComesAgainSoonWhereMoreIsTooOldThanGoesAtOnce) {
+    ASSERT_TRUE(start());
+    ASSERT_TRUE(perform([](SqliteDatabase& db) -> Result<void> {
+        for (int index = 0; index < 2000; ++index) {
+            RunRecord run = run_of("ann", std::to_string(index));
+            run.view.state = RunState::Ended;
+            run.result = std::string(4000, 'r');
+            BJ_TRY_VOID(write_run(db, run));
+        }
+        return {};
+    }));
+    ASSERT_TRUE(start({.upkeep_pause = std::chrono::hours(1), .upkeep = [](SqliteDatabase& db) {
+                           return forget_runs(db, {.count = 2});
+                       }}));
+    std::int64_t runs = 2000;
+    std::int64_t free = 0;
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(60);
+    while ((runs > 2 || free >= 1000) && Clock::now() < deadline) {
+        ASSERT_TRUE(perform([&](SqliteDatabase& db) -> Result<void> {
+            BJ_TRY(const SqlValue counted, db.value("SELECT count(*) FROM runs"));
+            BJ_TRY(const SqlValue pages, db.value("PRAGMA freelist_count"));
+            runs = counted.integer();
+            free = pages.integer();
+            return {};
+        }));
+    }
+    EXPECT_EQ(runs, 2);
+    EXPECT_LT(free, 1000);
 }
 
 TEST_F(StateDatabaseTest, EndsRunsThatAnEarlierServerLeft) {
@@ -280,6 +311,96 @@ TEST_F(StateDatabaseTest, GivesAnAnswerAgain) {
     EXPECT_EQ(claim(key).kind, RepeatClaim::Kind::Answered);
 }
 
+TEST_F(StateDatabaseTest, ForgetsTheOldestAnswersOfWhoHasTooMuch) {
+    ASSERT_TRUE(start());
+    const std::string large(4UL * 1024 * 1024, 'x');
+    const auto answer = [&](const std::string& principal, int number, const std::string& body) {
+        const execution::RepeatKey key{principal, std::to_string(number), "d"};
+        return perform([&](SqliteDatabase& db) -> Result<void> {
+            BJ_TRY_VOID(claim_key(db, key));
+            return settle_key(db, key, {.status = 200, .body = body});
+        });
+    };
+    const auto claim = [&](const std::string& principal, int number) {
+        const execution::RepeatKey key{principal, std::to_string(number), "d"};
+        const auto got = get<RepeatClaim>([&](SqliteDatabase& db) { return claim_key(db, key); });
+        return got ? got->kind : RepeatClaim::Kind::Fresh;
+    };
+    ASSERT_TRUE(answer("bob", 0, large));
+    for (int number = 0; number < 17; ++number) {  // of 16 there is not room for all headers
+        ASSERT_TRUE(answer("ann", number, large));
+    }
+    EXPECT_EQ(claim("ann", 0), RepeatClaim::Kind::Forgotten);
+    EXPECT_EQ(claim("ann", 1), RepeatClaim::Kind::Forgotten);
+    EXPECT_EQ(claim("ann", 2), RepeatClaim::Kind::Answered);
+    EXPECT_EQ(claim("ann", 16), RepeatClaim::Kind::Answered);
+    EXPECT_EQ(claim("bob", 0), RepeatClaim::Kind::Answered);
+    const execution::RepeatKey other{"ann", "0", "of another request"};
+    EXPECT_EQ(get<RepeatClaim>([&](SqliteDatabase& db) { return claim_key(db, other); })->kind,
+              RepeatClaim::Kind::Different);
+    EXPECT_TRUE(perform([](SqliteDatabase& db) -> Result<void> {
+        const execution::RepeatKey key{"ann", "unkept", "d"};
+        BJ_TRY_VOID(claim_key(db, key));
+        return settle_unkept(db, key, 200);
+    }));
+    const execution::RepeatKey unkept{"ann", "unkept", "d"};
+    EXPECT_EQ(get<RepeatClaim>([&](SqliteDatabase& db) { return claim_key(db, unkept); })->kind,
+              RepeatClaim::Kind::Forgotten);
+}
+
+TEST_F(StateDatabaseTest, TakesABoundedNumberOfKeysOfOne) {
+    ASSERT_TRUE(start());
+    const auto claim = [](SqliteDatabase& db, const std::string& principal, int number) {
+        return claim_key(db, {principal, std::to_string(number), "d"});
+    };
+    constexpr int kMost = 10'000;
+    ASSERT_TRUE(perform([&](SqliteDatabase& db) -> Result<void> {
+        for (int number = 0; number < kMost; ++number) {
+            BJ_TRY_VOID(claim(db, "ann", number));
+        }
+        return {};
+    }));
+    const auto once = [&](const std::string& principal, int number) {
+        return perform([&](SqliteDatabase& db) -> Result<void> {
+            BJ_TRY_VOID(claim(db, principal, number));
+            return {};
+        });
+    };
+    const Result<void> refused = once("ann", kMost);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::QuotaReached);
+    EXPECT_GT(refused.error().retry_after.count(), 0);
+    EXPECT_TRUE(once("bob", 0));
+    EXPECT_TRUE(once("ann", 0)) << "is known already";
+    ASSERT_TRUE(perform([](SqliteDatabase& db) { return release_key(db, {"ann", "1", "d"}); }));
+    EXPECT_TRUE(once("ann", kMost));
+    ASSERT_TRUE(perform([](SqliteDatabase& db) { return release_open_keys(db); }));
+    const auto left = get<SqlValue>(
+        [](SqliteDatabase& db) { return db.value("SELECT count(*) FROM repeat_tallies"); });
+    EXPECT_EQ(left->integer(), 0);
+}
+
+TEST_F(StateDatabaseTest, CountsAnswersOfAnEarlierVersion) {
+    std::filesystem::create_directory(root_ + "/state");
+    in_directory([](SqliteDatabase& old) {
+        for (std::size_t step = 0; step < 3; ++step) {
+            ASSERT_TRUE(old.run(state_migrations()[step]));
+        }
+        ASSERT_TRUE(
+            old.run("PRAGMA user_version = 3;"
+                    "INSERT INTO about VALUES ('stopped', 'cleanly');"
+                    "INSERT INTO repeat_keys VALUES ('ann', 'a', 'd', 1, 200, '{}', 'öl'),"
+                    "('ann', 'b', 'd', 1, NULL, NULL, NULL)"));
+    });
+    ASSERT_TRUE(start());
+    const auto tally = get<std::vector<SqlRow>>(
+        [](SqliteDatabase& db) { return db.query("SELECT keys, bytes FROM repeat_tallies"); });
+    ASSERT_TRUE(tally);
+    ASSERT_EQ(tally->size(), 1U);
+    EXPECT_EQ(tally->front()[0].integer(), 2);
+    EXPECT_EQ(tally->front()[1].integer(), 5);
+}
+
 TEST_F(StateDatabaseTest, LetsAMarkBeUsedOnce) {
     ASSERT_TRUE(start());
     const auto use = [&](execution::WallTime expires) {
@@ -289,8 +410,26 @@ TEST_F(StateDatabaseTest, LetsAMarkBeUsedOnce) {
     const Result<void> second = use(execution::kNever);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::Conflict);
-    ASSERT_TRUE(perform([](SqliteDatabase& db) { return forget_requests(db); }));
+    ASSERT_TRUE(get<Upkeep>([](SqliteDatabase& db) { return forget_requests(db); }));
     EXPECT_FALSE(use(execution::kNever));
+}
+
+TEST_F(StateDatabaseTest, ForgetsABoundedPartOfWhatHasExpired) {
+    ASSERT_TRUE(start());
+    ASSERT_TRUE(perform([](SqliteDatabase& db) -> Result<void> {
+        for (int index = 0; index < 600; ++index) {
+            BJ_TRY_VOID(use_mark(db, std::to_string(index), execution::WallTime()));
+        }
+        return {};
+    }));
+    const auto forget = [&] {
+        return get<Upkeep>([](SqliteDatabase& db) { return forget_requests(db); });
+    };
+    EXPECT_EQ(forget().value_or(Upkeep::Nothing), Upkeep::More);
+    EXPECT_EQ(forget().value_or(Upkeep::More), Upkeep::Nothing);
+    const auto marks = get<SqlValue>(
+        [](SqliteDatabase& db) { return db.value("SELECT count(*) FROM used_marks"); });
+    EXPECT_EQ(marks->integer(), 0);
 }
 
 TEST_F(StateDatabaseTest, AddsUsageUp) {

@@ -74,7 +74,41 @@ CREATE TABLE daily_usage (
 CREATE INDEX daily_usage_by_day ON daily_usage (day);
 )sql";
 
-constexpr std::array<const char*, 3> kMigrations{kRuns, kRequests, kUsage};
+constexpr const char* kOldRuns = R"sql(
+CREATE INDEX runs_by_age ON runs (created) WHERE state = 'ended';
+)sql";
+
+// What each principal has in repeat_keys: so that it can be bounded, and nobody has to add it up.
+constexpr const char* kRepeatTallies = R"sql(
+ALTER TABLE repeat_keys ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE repeat_keys SET bytes = length(CAST(headers AS BLOB)) + length(CAST(body AS BLOB))
+    WHERE body IS NOT NULL;
+CREATE INDEX repeat_keys_with_answer ON repeat_keys (principal, expires) WHERE body IS NOT NULL;
+CREATE TABLE repeat_tallies (
+    principal TEXT PRIMARY KEY,
+    keys INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO repeat_tallies SELECT principal, count(*), sum(bytes) FROM repeat_keys
+    GROUP BY principal;
+CREATE TRIGGER repeat_key_comes AFTER INSERT ON repeat_keys BEGIN
+    INSERT OR IGNORE INTO repeat_tallies VALUES (NEW.principal, 0, 0);
+    UPDATE repeat_tallies SET keys = keys + 1, bytes = bytes + NEW.bytes
+        WHERE principal = NEW.principal;
+END;
+CREATE TRIGGER repeat_key_changes AFTER UPDATE OF bytes ON repeat_keys BEGIN
+    UPDATE repeat_tallies SET bytes = bytes + NEW.bytes - OLD.bytes
+        WHERE principal = NEW.principal;
+END;
+CREATE TRIGGER repeat_key_goes AFTER DELETE ON repeat_keys BEGIN
+    UPDATE repeat_tallies SET keys = keys - 1, bytes = bytes - OLD.bytes
+        WHERE principal = OLD.principal;
+    DELETE FROM repeat_tallies WHERE principal = OLD.principal AND keys = 0;
+END;
+)sql";
+
+constexpr std::array<const char*, 5> kMigrations{kRuns, kRequests, kUsage, kOldRuns,
+                                                 kRepeatTallies};
 
 Result<void> take_step(SqliteDatabase& database, std::size_t version) {
     BJ_TRY_VOID(database.run("BEGIN IMMEDIATE"));

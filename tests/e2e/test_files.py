@@ -1,8 +1,11 @@
 """The files of a conversation over HTTP: read, written, listed, moved, deleted, one at a time."""
 
+import fcntl
 import hashlib
+import json
 import os
 import threading
+import time
 
 import pytest
 
@@ -324,3 +327,32 @@ def test_who_has_no_token_gets_nothing(service, files):
     for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD"):
         assert service.request(method, files.top + "/files/a", token=False).status == 401
     assert files.get("a").body == b"x"
+
+
+def lock_of(service, files):
+    """What whoever changes the conversation has locked meanwhile."""
+    for about in (service.data_directory / "conversations").glob("*/*/about.json"):
+        if json.loads(about.read_text())["conversation_id"] == files.id:
+            return about.with_name("lock")
+    raise AssertionError("there is no such conversation")
+
+
+def test_a_run_waits_for_nobody_elses_files(service):
+    crowded, other = Files(service, "one"), Files(service, "two")
+    assert crowded.put("first", b"x").status == 201
+    answers = []
+    writers = [threading.Thread(target=lambda number=number: answers.append(
+        crowded.put(f"file {number}", b"x").status)) for number in range(40)]
+    with open(lock_of(service, crowded), "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for writer in writers:
+            writer.start()
+        begun = time.monotonic()
+        kept = other.run("open('kept.txt', 'w').write('mine')")
+        assert time.monotonic() - begun < 5
+        assert [file["name"] for file in kept["files"]] == ["kept.txt"] and not kept.get("denials")
+        assert other.get("kept.txt").body == b"mine"
+        assert not answers
+    for writer in writers:
+        writer.join()
+    assert answers == [201] * 40

@@ -117,6 +117,26 @@ def test_errors_are_counted_by_type(call, logs):
     assert told["error_rate_per_hour"] == 0.08
 
 
+def test_the_type_of_an_error_is_a_word(call, logs):
+    (logs / "words.log").write_text(
+        "ERROR my.app.DatabaseError: a\nERROR IOError.Failure.of it\nERROR Error: none\n"
+        "ERROR 7.x1Timeout\nERROR AnErrors NotFoundException2\nERROR a Thing.Error.ValueError!\n")
+    told = call("get_error_summary", "words")
+    assert told["errors_by_type"] == {"my.app.DatabaseError": 1, "IOError.Failure": 1, "Other": 2,
+                                      "x1Timeout": 1, "Thing.Error.ValueError": 1}
+
+
+@pytest.mark.parametrize("line, count", [("ERROR " + "a." * 5000, 500), ("ERROR", 200_000)],
+                         ids=["many words", "no times"])
+def test_no_line_takes_longer_than_its_length(log_server, logs, line, count):
+    (logs / "long.log").write_text(f"{line}\n" * count)
+    record = log_server.execute("import log_store\nlog_store.get_error_summary('long')",
+                                timeout=60)
+    assert record["status"] == "ok", record["stderr"]
+    assert record["result"]["errors_by_type"] == {"Other": count}
+    assert record["usage"]["cpu_seconds"] < 8
+
+
 def test_the_end_is_read_from_the_end(call):
     lines = call("tail_logs", "payment-service", lines=2)
     assert ["999998" in lines[0], "999999" in lines[1]] == [True, True]

@@ -33,7 +33,8 @@ _SPELLINGS = {"TRACE": (b"trace",), "DEBUG": (b"debug",), "INFO": (b"info", b"no
 _SAME = {"WARN": "WARNING", "NOTICE": "INFO", "ERR": "ERROR", "FATAL": "CRITICAL",
          "PANIC": "CRITICAL", "EMERG": "CRITICAL"}
 _ERRORS = ("ERROR", "CRITICAL")
-_TYPE = _re.compile(r"\b([A-Za-z_][\w.]*(?:Error|Exception|Timeout|Failure))\b")
+_WORD = _re.compile(r"\b[A-Za-z_][\w.]*")
+_END_OF_TYPE = _re.compile(r"(?:Error|Exception|Timeout|Failure)\b")
 _TIME = _re.compile(rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:?\d\d)?")
 _LEVEL_KEYS = ("level", "severity", "levelname", "log_level", "lvl")
 _TYPE_KEYS = ("error_type", "exception", "error", "exc_type", "type")
@@ -168,6 +169,8 @@ class _Block:
 
     def __init__(self, data):
         self.data = data
+        # Where the lines begin that were looked at for a time last: only the first may have one.
+        self._first, self._last, self._time = 0, -1, None
 
     def lowered(self, ascii):
         if ascii:
@@ -205,14 +208,19 @@ class _Block:
 
     def time_of(self, line):
         """Its own, or that of the nearest line before it."""
-        begin, end = line
-        time = _time_in(self.data[begin:min(end, begin + _LONGEST_LINE)])
+        if not self._first <= line[0] <= self._last:
+            self._first = self._last = line[0]
+            self._time = self._own_time(*line)
         for _ in range(200):  # lines of a long stack trace
-            if time is not None or begin <= 0:
+            if self._time is not None or self._first <= 0:
                 break
-            begin, end = self.data.rfind(b"\n", 0, begin - 1) + 1, begin - 1
-            time = _time_in(self.data[begin:min(end, begin + _LONGEST_LINE)])
-        return time
+            end = self._first - 1
+            self._first = self.data.rfind(b"\n", 0, end) + 1
+            self._time = self._own_time(self._first, end)
+        return self._time
+
+    def _own_time(self, begin, end):
+        return _time_in(self.data[begin:min(end, begin + _LONGEST_LINE)])
 
     def is_after(self, moment):
         """Whether even the first of it was; logs are in the order of time."""
@@ -269,10 +277,17 @@ def _type_of(text):
         value = fields.get(key)
         value = value.get("type") if isinstance(value, dict) else value
         if isinstance(value, str) and value:
-            found = _TYPE.search(value)
-            return found.group(1) if found else value[:100]
-    found = _TYPE.search(text)
-    return found.group(1) if found else "Other"
+            return _type_in(value) or value[:100]
+    return _type_in(text) or "Other"
+
+
+def _type_in(text):
+    """The first word that is called like an error, as far as it is; None if there is none."""
+    for word in _WORD.finditer(text):
+        ends = [end.end() for end in _END_OF_TYPE.finditer(text, word.start() + 1, word.end())]
+        if ends:
+            return text[word.start():ends[-1]]
+    return None
 
 
 def _time_in(line):
