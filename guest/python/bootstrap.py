@@ -30,6 +30,8 @@ NAME_LIMIT = 256
 CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+KEY_LIMIT = 64 * 1024  # bytes of a name in a result
+NUMBER_LIMIT = 1023  # bits of an integer in it: the reader has to find a double near it
 REHEARSALS = 20  # after which the interpreter has chosen the short forms of all that is rehearsed
 # What these modules do after a fork is for a process with threads, or done by reseed().
 KNOW_OF_FORKS = {"threading", "logging", "random", "concurrent.futures.thread"}
@@ -254,18 +256,24 @@ def as_json(value):
         size = len(text.encode())
     except BaseException:  # also what the program's own mappings and numbers raise
         return None
-    return plain if size <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
+    return plain if size <= RESULT_LIMIT and is_readable(plain, DEPTH_LIMIT) else None
 
 
 def from_json(text):
     return scan_json(text, 0)[0]
 
 
-def is_flat_enough(value, levels):
+def is_readable(value, levels):
+    """Whether the other side takes it: so deep, and with such names and numbers."""
+    if isinstance(value, int):
+        return value.bit_length() <= NUMBER_LIMIT
     if not isinstance(value, (dict, list)):
         return True
-    inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(is_flat_enough(part, levels - 1) for part in inner)
+    if isinstance(value, dict):
+        if any(len(key.encode()) > KEY_LIMIT for key in value):
+            return False
+        value = value.values()
+    return levels > 0 and all(is_readable(part, levels - 1) for part in value)
 
 
 def forget_result(names):
