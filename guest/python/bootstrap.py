@@ -50,7 +50,7 @@ UNREAD = b""  # of the request's descriptor: the order to stop a session's first
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 BUILTINS = dict(__builtins__)  # as they were
 STREAMS = sys.stdout, sys.stderr
-write_to, read_from, close, exit_now = os.write, os.read, os.close, os._exit
+write_to, read_from, close, exit_now, own_number = os.write, os.read, os.close, os._exit, os.getpid
 original_excepthook = sys.excepthook
 
 
@@ -535,8 +535,10 @@ def main(is_fork=False):
     if request.get("session"):
         serve_session(request, names, tools)
     close(REQUEST_FD)
+    number = own_number()
     report, code = prepare_and_run(request, tools, names)
-    send(report)
+    if own_number() == number:  # a child that comes to its end, too, is not the one to report
+        send(report)
     attempt(close, REPORT_FD)
     return code
 

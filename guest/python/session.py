@@ -354,7 +354,7 @@ def hold(channel, names, tools, task):
     """The life of a process after the fork: does the task, then waits with its state for others."""
     import select
 
-    fork, leave, wait = os.fork, os._exit, os.waitpid
+    fork, leave, wait, own_number = os.fork, os._exit, os.waitpid, os.getpid
     watch, forget = os.pidfd_open, os.close
     socket_type, channel_type, poll_type = MODULES["socket"].socket, Channel, select.poll
     family = MODULES["socket"].AF_UNIX
@@ -365,7 +365,11 @@ def hold(channel, names, tools, task):
         if "describe" in task:
             channel.send(mark_values(names))
             leave(0)
-        channel.send_bytes(pack(run_cell(task["cell"], names, tools)))
+        number = own_number()
+        report = run_cell(task["cell"], names, tools)
+        if own_number() != number:  # a child of the cell's, which holds no state
+            leave(report["exit_code"])
+        channel.send_bytes(pack(report))
         # From here on nothing is done by names that the cell may have replaced.
         while True:
             poll = poll_type()

@@ -70,6 +70,14 @@ def test_deeply_nested_value_does_no_harm(open_server, depth):
     assert "x" in record["variables"]
 
 
+def test_a_child_that_comes_to_the_end_of_the_program_does_not_report(open_server):
+    code = ("import os\nif os.fork() == 0:\n    print('child')\nelse:\n    os.wait()\n    x = 1\n"
+            "x")
+    record = open_server.execute(code)
+    assert (record["status"], record["stdout"]) == ("ok", "child\n")
+    assert (record["result"], record["variables"]) == (1, ["x"])
+
+
 def test_half_a_character_in_a_value_does_no_harm(open_server):
     record = open_server.execute("x = 'a' + chr(0xd800)\nx")
     assert record["status"] == "ok"

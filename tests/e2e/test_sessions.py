@@ -118,6 +118,14 @@ def test_sys_exit_ends_the_cell_and_not_the_session(session):
     assert session.value("x") == 7
 
 
+def test_a_child_that_comes_to_the_end_of_a_cell_is_not_the_session(session):
+    result = session.ask("import os\nx = 1\nif os.fork() == 0:\n    x = 2; print('child')\n"
+                         "    raise SystemExit(7)\n"
+                         "os.waitstatus_to_exitcode(os.wait()[1])")
+    assert (result["result"], result["stdout"]) == (7, "child\n")
+    assert session.value("x") == 1
+
+
 def test_errors_show_the_lines_of_the_cell_they_are_in(session):
     session.ask("def divide(n):\n    return 1 / n")
     error = session.ask("\n\ndivide(0)")["error"]
