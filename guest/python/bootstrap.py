@@ -19,6 +19,7 @@ import linecache
 import os
 import traceback
 import types
+from _weakref import ref
 
 PROGRAM_FD, REQUEST_FD, REPORT_FD = 3, 4, 5
 LIBRARY_FD = 4  # of a zygote, which has no request
@@ -705,11 +706,21 @@ def end_logging():
 
 
 def forget_program():
-    MODULES["__main__"].__dict__.clear()
+    """In the interpreter's order: what ends with the program still finds the program's names, as
+    long as nothing but the program holds them."""
+    main = attempt(ref, MODULES.pop("__main__", None))
     # From the end: to look at the others would be to write to their memory, which is shared.
     while MODULES and (name := next(reversed(MODULES))) != LAST_PRELOADED:
         del MODULES[name]
     gc.collect()
+    if main is not None and (module := main()) is not None:
+        empty_module(vars(module))
+
+
+def empty_module(names):
+    for name in list(names):
+        if name != "__builtins__":  # finalizers need them
+            names[name] = None
 
 
 def flush_streams():
