@@ -41,6 +41,11 @@ SHORT = 1000  # characters
 REPEATING = "for", "while", "def", "import", "lambda", "map"
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
+# What programs say that have their own file read again: by themselves, or by the processes of a
+# pool, which are not forked by default from 3.14 on.
+OWN_FILE = ["__file__", "argv[0]", "spawn", "forkserver", "set_start_method"]
+if sys.version_info >= (3, 14):
+    OWN_FILE += ["multiprocessing", "ProcessPoolExecutor"]
 OLD_RESULT = None
 LOGGING = None  # in a zygote's guest, and how many handlers it has by itself
 HANDLERS = 0
@@ -94,6 +99,14 @@ def place_files(files):
             file.write(a2b_base64(content))
 
 
+def place_program(request):
+    """For a program that may ask for its own file; who brought one of that name keeps it."""
+    code = request["code"]
+    if not request.get("session") and any(word in code for word in OWN_FILE):
+        with open(MAIN, "xb") as file:
+            file.write(code.encode())
+
+
 def load_reader():
     """It stands behind this file, and is compiled where it is needed."""
     global READER
@@ -140,6 +153,7 @@ def source_of(request):
 
 def prepare(request, tools):
     place_files(request["files"])
+    attempt(place_program, request)
     for name, value in request["env"].items():
         os.environ[name] = value
     sys.argv = ["main.py", *request["args"]]
@@ -370,6 +384,7 @@ def clip_middle(text):
 def report_error(error):
     """Shows it where the interpreter would; gives what the report says of it."""
     shown_frames = guest_frames(error.__traceback__)
+    attempt(show_line, error)
     text = format_error(error, shown_frames)
     described = attempt(describe_error, error, shown_frames) or {"type": "Error", "message": ""}
     described["traceback"] = clip_middle(text)
@@ -378,6 +393,12 @@ def report_error(error):
         text = call_hook(hook, error, shown_frames, text)
     attempt(write_error, text)
     return described
+
+
+def show_line(error):
+    """The compiler looks for it in a file."""
+    if isinstance(error, SyntaxError) and error.filename == MAIN and error.text is None:
+        error.text = linecache.getline(MAIN, error.lineno) or None
 
 
 def call_hook(hook, error, shown_frames, text):
@@ -443,7 +464,7 @@ def exit_code_of(error):
 
 
 def show_source(source):
-    """For tracebacks: the program is in no file."""
+    """For tracebacks: the program is in no file, as a rule."""
     lines = (source if source.endswith("\n") else source + "\n").splitlines(True)
     linecache.cache[MAIN] = (len(source), None, lines, MAIN)
 
