@@ -251,6 +251,28 @@ def test_threads_that_stay_behind_are_named(session):
     assert len(notes) == 1 and "threads are not copied" in notes[0]
 
 
+def test_a_cell_that_waits_for_a_thread_of_an_earlier_one_is_told_so(session):
+    session.ask("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+                "pool.submit(print, 1).result()")
+    assert "threads are not copied" in session.ask("1")["session"]["notes"][0]
+    assert session.ask("2")["session"]["notes"] == [], "it was said"
+    result = session.ask("pool.submit(print, 2).result()", timeout=0.5)
+    assert result["status"] == "timeout"
+    notes = result["session"]["notes"]
+    assert "ThreadPoolExecutor" in notes[0] and "threads are not copied" in notes[0]
+    assert "variables are as they were before it" in notes[-1]
+
+
+def test_processes_that_still_run_are_named(session):
+    session.ask("import subprocess\nchildren = [subprocess.Popen(['sleep', '1000']), "
+                "subprocess.Popen(['true'])]\nchildren[1].wait()\nchildren[0].pid")
+    result = session.ask("children[0].pid")
+    assert result["session"]["notes"] == [
+        f"1 process(es) of an earlier cell still run (sleep, {result['result']}): a cell runs in a "
+        "copy of the state, which is not their parent and cannot wait for them (returncode says "
+        "nothing); wait in the cell that starts them"]
+
+
 def test_open_sockets_are_named(session):
     notes = session.ask("import socket; pair = socket.socketpair()")["session"]["notes"]
     assert len(notes) == 1 and notes[0].startswith("2 open socket(s)")
