@@ -46,11 +46,28 @@ def format_error(error, shown_frames):
     """As the interpreter shows it. The program may have taken away what that needs."""
     changed = restore_builtins()
     try:
-        return "".join(traceback.format_exception(type(error), error, shown_frames))
+        lines = traceback.format_exception(type(error), error, shown_frames)
+        text = "".join(lines).removesuffix("\n")
+        return text + (attempt(suggestion_for, error, text) or "") + "\n"
     except BaseException:
         return f"{type(error).__name__}: {safe_str(error)}\n"
     finally:
         put_back(changed)
+
+
+def suggestion_for(error, text):
+    """What the interpreter says behind the text; before 3.12 nobody else knows of similar names."""
+    if sys.version_info >= (3, 12) or not isinstance(error, (NameError, AttributeError)):
+        return ""
+    stream, sys.stderr = sys.stderr, io.StringIO()
+    try:
+        original_excepthook(type(error), error, None)
+        said = sys.stderr.getvalue()
+    finally:
+        sys.stderr = stream
+    last = text.rpartition("\n")[2]
+    behind = said.rstrip("\n").rpartition("\n")[2].removeprefix(last)
+    return behind if behind.startswith(". Did you mean: ") else ""
 
 
 def restore_builtins():
@@ -155,7 +172,7 @@ def exit_code_of(error):
     if error.code is None:
         return 0
     if isinstance(error.code, int):
-        return error.code & 0xFF
+        return error.code & 0xFF if -1 << 63 <= error.code < 1 << 63 else 0xFF
     attempt(lambda: write_error(str(error.code) + "\n"))
     return 1
 
