@@ -14,6 +14,7 @@ const PATH_LIMIT = 4096;
 const CHAIN_LIMIT = 8; // errors behind the one that ended the program
 const NAMES_LIMIT = 1000;
 const DEPTH_LIMIT = 60; // levels of a result; the reader takes 64 in all
+const KEY_LIMIT = 64 * 1024; // bytes of a name in a result
 
 // Programs may replace what they find in the global object.
 const { parse, stringify } = JSON;
@@ -58,17 +59,19 @@ function asJson(value) {
             return null;
         }
         const plain = parse(Buffer.from(text).toString());
-        return isFlatEnough(plain, DEPTH_LIMIT) ? plain : null;
+        return isReadable(plain, DEPTH_LIMIT) ? plain : null;
     } catch {
         return null; // circular, a BigInt, the program's own toJSON
     }
 }
 
-function isFlatEnough(value, levels) {
+// Whether the other side takes it: so deep, and with such names.
+function isReadable(value, levels) {
     if (typeof value !== 'object' || value === null) {
         return true;
     }
-    return levels > 0 && Object.values(value).every((part) => isFlatEnough(part, levels - 1));
+    return levels > 0 && Object.entries(value).every(
+        ([key, part]) => Buffer.byteLength(key) <= KEY_LIMIT && isReadable(part, levels - 1));
 }
 
 function describeResult(value) {

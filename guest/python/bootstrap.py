@@ -17,19 +17,19 @@ import __future__
 import ast
 import linecache
 import os
-import traceback
 import types
+from _weakref import ref
 
 PROGRAM_FD, REQUEST_FD, REPORT_FD = 3, 4, 5
 LIBRARY_FD = 4  # of a zygote, which has no request
 WORKSPACE = os.getcwd()  # the jar starts its program there; set again in a fork
 MAIN = WORKSPACE + "/main.py"
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
-PATH_LIMIT = 4096
 NAME_LIMIT = 256
-CHAIN_LIMIT = 8  # exceptions behind the one that ended the program
 NAMES_LIMIT = 1000
 DEPTH_LIMIT = 60  # levels of a result; the reader takes 64 in all
+KEY_LIMIT = 64 * 1024  # bytes of a name in a result
+NUMBER_LIMIT = 1023  # bits of an integer in it: the reader has to find a double near it
 REHEARSALS = 20  # after which the interpreter has chosen the short forms of all that is rehearsed
 # What these modules do after a fork is for a process with threads, or done by reseed().
 KNOW_OF_FORKS = {"threading", "logging", "random", "concurrent.futures.thread"}
@@ -38,6 +38,11 @@ SHORT = 1000  # characters
 REPEATING = "for", "while", "def", "import", "lambda", "map"
 INTERRUPTED = -2  # an exit code: by this signal, as the interpreter does it
 TOOLS = "/tools"
+# What programs say that have their own file read again: by themselves, or by the processes of a
+# pool, which are not forked by default from 3.14 on.
+OWN_FILE = ["__file__", "argv[0]", "spawn", "forkserver", "set_start_method"]
+if sys.version_info >= (3, 14):
+    OWN_FILE += ["multiprocessing", "ProcessPoolExecutor"]
 OLD_RESULT = None
 LOGGING = None  # in a zygote's guest, and how many handlers it has by itself
 HANDLERS = 0
@@ -46,10 +51,8 @@ READS = False  # whether programs are expected that have to be read
 PARSED = None  # of a program that was read before it runs: its tree, or why it has none
 UNREAD = b""  # of the request's descriptor: the order to stop a session's first cell
 FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-BUILTINS = dict(__builtins__)  # as they were
 STREAMS = sys.stdout, sys.stderr
-write_to, read_from, close, exit_now = os.write, os.read, os.close, os._exit
-original_excepthook = sys.excepthook
+write_to, read_from, close, exit_now, own_number = os.write, os.read, os.close, os._exit, os.getpid
 
 
 def get_ready():
@@ -89,6 +92,14 @@ def place_files(files):
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as file:
             file.write(a2b_base64(content))
+
+
+def place_program(request):
+    """For a program that may ask for its own file; who brought one of that name keeps it."""
+    code = request["code"]
+    if not request.get("session") and any(word in code for word in OWN_FILE):
+        with open(MAIN, "xb") as file:
+            file.write(code.encode())
 
 
 def load_reader():
@@ -137,6 +148,7 @@ def source_of(request):
 
 def prepare(request, tools):
     place_files(request["files"])
+    attempt(place_program, request)
     for name, value in request["env"].items():
         os.environ[name] = value
     sys.argv = ["main.py", *request["args"]]
@@ -254,18 +266,24 @@ def as_json(value):
         size = len(text.encode())
     except BaseException:  # also what the program's own mappings and numbers raise
         return None
-    return plain if size <= RESULT_LIMIT and is_flat_enough(plain, DEPTH_LIMIT) else None
+    return plain if size <= RESULT_LIMIT and is_readable(plain, DEPTH_LIMIT) else None
 
 
 def from_json(text):
     return scan_json(text, 0)[0]
 
 
-def is_flat_enough(value, levels):
+def is_readable(value, levels):
+    """Whether the other side takes it: so deep, and with such names and numbers."""
+    if isinstance(value, int):
+        return value.bit_length() <= NUMBER_LIMIT
     if not isinstance(value, (dict, list)):
         return True
-    inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(is_flat_enough(part, levels - 1) for part in inner)
+    if isinstance(value, dict):
+        if any(len(key.encode()) > KEY_LIMIT for key in value):
+            return False
+        value = value.values()
+    return levels > 0 and all(is_readable(part, levels - 1) for part in value)
 
 
 def forget_result(names):
@@ -294,147 +312,8 @@ def describe_names(names):
     return described
 
 
-def guest_frames(trace):
-    """From the program's first frame on, and without those of import control."""
-    while trace is not None and trace.tb_frame.f_code.co_filename != MAIN:
-        trace = trace.tb_next
-    own_file = guest_frames.__code__.co_filename
-    frame = trace
-    while frame is not None:
-        while frame.tb_next and frame.tb_next.tb_frame.f_code.co_filename == own_file:
-            frame.tb_next = frame.tb_next.tb_next
-        frame = frame.tb_next
-    return trace
-
-
-def describe_error(error, shown_frames):
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    for frame in traceback.walk_tb(shown_frames):
-        if frame[0].f_code.co_filename == MAIN:
-            line = frame[1]
-    described = {
-        "type": clip(type(error).__name__, NAME_LIMIT),
-        "message": clip(safe_str(error)),
-        **describe_refusal(error),
-    }
-    if type(line) is int:
-        described["line"] = line
-    return described
-
-
-def format_error(error, shown_frames):
-    """As the interpreter shows it. The program may have taken away what that needs."""
-    changed = restore_builtins()
-    try:
-        return "".join(traceback.format_exception(type(error), error, shown_frames))
-    except BaseException:
-        return f"{type(error).__name__}: {safe_str(error)}\n"
-    finally:
-        put_back(changed)
-
-
-def restore_builtins():
-    changed = {}
-    present = vars(builtins)
-    for name, value in BUILTINS.items():
-        if present.get(name) is not value:
-            changed[name] = present.get(name, changed)
-            present[name] = value
-    return changed
-
-
-def put_back(changed):
-    for name, value in changed.items():
-        if value is changed:
-            del vars(builtins)[name]
-        else:
-            vars(builtins)[name] = value
-
-
-def clip_middle(text):
-    """What a traceback begins and ends with tells most."""
-    if len(text) > TEXT_LIMIT:
-        text = text[:TEXT_LIMIT // 4] + "\n...\n" + text[-TEXT_LIMIT * 3 // 4:]
-    return clip(text, len(text))
-
-
-def report_error(error):
-    """Shows it where the interpreter would; gives what the report says of it."""
-    shown_frames = guest_frames(error.__traceback__)
-    text = format_error(error, shown_frames)
-    described = attempt(describe_error, error, shown_frames) or {"type": "Error", "message": ""}
-    described["traceback"] = clip_middle(text)
-    hook = getattr(sys, "excepthook", original_excepthook)
-    if hook is not original_excepthook:
-        text = call_hook(hook, error, shown_frames, text)
-    attempt(write_error, text)
-    return described
-
-
-def call_hook(hook, error, shown_frames, text):
-    """The program's own way of showing errors; gives what is left to show."""
-    try:
-        hook(type(error), error, shown_frames)
-        return ""
-    except BaseException as failure:
-        frames = guest_frames(failure.__traceback__)
-        failed = format_error(failure, frames)
-        return f"Error in sys.excepthook:\n{failed}\nOriginal exception was:\n{text}"
-
-
-def write_error(text):
-    if text:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def describe_refusal(error):
-    """What the system said, if that is why the program failed; libraries wrap it in their own."""
-    try:
-        for cause in chain_of(error):
-            if isinstance(cause, OSError) and isinstance(cause.errno, int):
-                return describe_system_error(cause)
-    except BaseException:  # the exception's own properties
-        pass
-    return {}
-
-
-def chain_of(error):
-    for _ in range(CHAIN_LIMIT):
-        if not isinstance(error, BaseException):
-            return
-        yield error
-        reason = getattr(error, "reason", None)
-        inner = reason if isinstance(reason, BaseException) else error.__cause__
-        error = inner or error.__context__
-
-
-def describe_system_error(error):
-    described = {"errno": error.errno} if abs(error.errno) < 1 << 16 else {}
-    if isinstance(error.filename, (str, bytes)):
-        described["path"] = clip(os.fsdecode(error.filename)[:PATH_LIMIT])
-    return described
-
-
-def safe_str(error):
-    try:
-        return str(error)
-    except BaseException:
-        return "<the exception's own text failed>"
-
-
-def exit_code_of(error):
-    """What the interpreter would make of a SystemExit."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code & 0xFF
-    attempt(lambda: write_error(str(error.code) + "\n"))
-    return 1
-
-
 def show_source(source):
-    """For tracebacks: the program is in no file."""
+    """For tracebacks: the program is in no file, as a rule."""
     lines = (source if source.endswith("\n") else source + "\n").splitlines(True)
     linecache.cache[MAIN] = (len(source), None, lines, MAIN)
 
@@ -527,8 +406,10 @@ def main(is_fork=False):
     if request.get("session"):
         serve_session(request, names, tools)
     close(REQUEST_FD)
+    number = own_number()
     report, code = prepare_and_run(request, tools, names)
-    send(report)
+    if own_number() == number:  # a child that comes to its end, too, is not the one to report
+        send(report)
     attempt(close, REPORT_FD)
     return code
 
@@ -695,11 +576,21 @@ def end_logging():
 
 
 def forget_program():
-    MODULES["__main__"].__dict__.clear()
+    """In the interpreter's order: what ends with the program still finds the program's names, as
+    long as nothing but the program holds them."""
+    main = attempt(ref, MODULES.pop("__main__", None))
     # From the end: to look at the others would be to write to their memory, which is shared.
     while MODULES and (name := next(reversed(MODULES))) != LAST_PRELOADED:
         del MODULES[name]
     gc.collect()
+    if main is not None and (module := main()) is not None:
+        empty_module(vars(module))
+
+
+def empty_module(names):
+    for name in list(names):
+        if name != "__builtins__":  # finalizers need them
+            names[name] = None
 
 
 def flush_streams():

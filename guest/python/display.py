@@ -303,11 +303,12 @@ def save_figure(figure, form, limit):
     return file.getvalue()
 
 
-def show_open_figures(*arguments, **options):
-    """All that pyplot knows; it forgets them. Also what its show() does."""
-    del arguments, options
+def show_open_figures(block=None, **options):
+    """All that pyplot knows; it forgets them. Also what its show() does, unless the program goes on
+    with them: at its end they are shown anyway."""
+    del options
     helpers = MODULES.get("matplotlib._pylab_helpers")
-    if helpers is not None:
+    if helpers is not None and block is not False:
         attempt(empty_pyplot, helpers.Gcf)
 
 
@@ -416,8 +417,12 @@ def show_plots_here(module):
 # --- IPython, if it is not there
 
 
+IPYTHON = 8, 24, 0  # that it says it is: libraries ask
+
+
 def offer_package(module):
     module.__path__ = []
+    module.version_info, module.__version__ = IPYTHON, ".".join(map(str, IPYTHON))
     module.get_ipython = lambda: None
     module.display = __import__("IPython.display", fromlist=["display"])
 

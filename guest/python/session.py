@@ -16,6 +16,8 @@ FILES_LIMIT = 5000  # of the workspace, to tell which a cell has changed
 SHOWN_NAMES = 1000
 PICKLE_LIMIT = 64 << 20
 SHORT_REPR = 120
+NOTES = 4  # on what a state lacks of earlier ones
+NOTE_LENGTH = 400  # characters
 PATIENCE = 5  # seconds for what takes milliseconds
 SIGCONT, SIGSTOP, SIGKILL = 18, 19, 9
 
@@ -187,12 +189,13 @@ class Session:
         if born is None:
             self.branches[order["branch"]] = branch = branch[:-1]
             return {"cell": order["cell"], "died": SIGKILL, "state": "lost"}
-        process, channel, parent = born
+        process, channel, parent, left = born
         report, status = self.await_end(process, channel, parent, order)
         found = list_files()
         if report is None:
             channel.socket.close()
-            return {"cell": order["cell"], "died": status, "files": changed_files(files, found)}
+            return {"cell": order["cell"], "died": status, "files": changed_files(files, found),
+                    "notes": left}
         if branch:
             branch[-1].rest()
         branch.append(State(process, channel, order["cell"], found))
@@ -206,7 +209,9 @@ class Session:
                 "kept": len(branch), "report": report}
 
     def bear(self, parent, task):
-        """A fork of the parent, or of this process, that does the task; None if there is none."""
+        """A fork of the parent, or of this process, that does the task, with notes on what it lacks
+        of earlier states; None if there is none."""
+        left = []
         ours, theirs = MODULES["socket"].socketpair()
         if parent is None:
             process = os.fork()
@@ -227,13 +232,14 @@ class Session:
                 while process is None:  # what it says of the ends of others is of no interest
                     told, _ = parent.channel.receive()
                     process = told.get("born")
-            except (OSError, AttributeError, ValueError, StopIteration):
+                left = [clip(str(note), NOTE_LENGTH) for note in told["left"][:NOTES]]
+            except (OSError, AttributeError, KeyError, TypeError, ValueError, StopIteration):
                 ours.close()
                 theirs.close()
                 tell(parent.process, SIGKILL)
                 return None
         theirs.close()
-        return process, Channel(ours), parent
+        return process, Channel(ours), parent, left
 
     def await_end(self, process, channel, parent, order):
         """The report, or else the status with which the process died."""
@@ -334,7 +340,7 @@ class Session:
         born = self.bear(state, {"describe": True})
         if born is None:
             return None
-        process, channel, _ = born
+        process, channel, _, _ = born
         poll = select.poll()
         poll.register(channel.number, select.POLLIN)
         frame = None
@@ -354,18 +360,22 @@ def hold(channel, names, tools, task):
     """The life of a process after the fork: does the task, then waits with its state for others."""
     import select
 
-    fork, leave, wait = os.fork, os._exit, os.waitpid
+    fork, leave, wait, own_number = os.fork, os._exit, os.waitpid, os.getpid
     watch, forget = os.pidfd_open, os.close
     socket_type, channel_type, poll_type = MODULES["socket"].socket, Channel, select.poll
     family = MODULES["socket"].AF_UNIX
     kind = MODULES["socket"].SOCK_STREAM
     readable = select.POLLIN
-    children = {}
+    children, lacking = {}, []
     while True:
         if "describe" in task:
             channel.send(mark_values(names))
             leave(0)
-        channel.send_bytes(pack(run_cell(task["cell"], names, tools)))
+        number = own_number()
+        report = run_cell(task["cell"], names, tools)
+        if own_number() != number:  # a child of the cell's, which holds no state
+            leave(report["exit_code"])
+        channel.send_bytes(pack(report))
         # From here on nothing is done by names that the cell may have replaced.
         while True:
             poll = poll_type()
@@ -383,7 +393,7 @@ def hold(channel, names, tools, task):
             if task is None:
                 leave(0)
             luck = keep_luck()
-            left = left_behind()
+            left = left_behind(children.values())
             process = fork()
             if process == 0:
                 channel.socket.close()
@@ -392,12 +402,13 @@ def hold(channel, names, tools, task):
                 children.clear()
                 channel = channel_type(socket_type(family, kind, fileno=fds[0]))
                 give_back_luck(luck)
+                lacking = (left + lacking)[:NOTES]
                 if "cell" in task:
                     task["cell"]["left"] = left
                 break
             forget(fds[0])
             children[watch(process)] = process
-            channel.send({"born": process})
+            channel.send({"born": process, "left": left + lacking})
 
 
 def keep_luck():
@@ -414,9 +425,16 @@ def give_back_luck(luck):
         MODULES["random"]._inst.setstate(luck)
 
 
-def left_behind():
+def left_behind(forks):
     """What of this state a fork does not bring along, in words."""
     notes = []
+    others = attempt(other_children, forks)
+    if others:
+        notes.append(
+            f"{len(others)} process(es) of an earlier cell still run ({clip(others[0])}): a cell "
+            "runs in a copy of the state, which is not their parent and cannot wait for them "
+            "(returncode says nothing); wait in the cell that starts them"
+        )
     threading = MODULES.get("threading")
     try:
         others = [thread.name for thread in threading.enumerate()][1:] if threading else []
@@ -429,6 +447,24 @@ def left_behind():
             "that starts them"
         )
     return notes
+
+
+def other_children(forks):
+    """The processes that this one has started, besides its forks, and that have not ended."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) not in forks:
+            command, state, parent = attempt(read_status, name) or ("", "Z", 0)
+            if parent == os.getpid() and state not in "ZX":
+                found.append(f"{command}, {name}")
+    return found
+
+
+def read_status(number):
+    with open(f"/proc/{number}/stat", errors="replace") as file:
+        before, _, after = file.read().rpartition(") ")
+    state, parent = after.split()[:2]
+    return before.partition(" (")[2], state, int(parent)
 
 
 def run_cell(order, names, tools):

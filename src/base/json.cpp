@@ -3,6 +3,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_stack.hpp>
+#include <charconv>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -126,8 +127,14 @@ class Handler {
         stack_.push_uint64(number);
         return true;
     }
-    bool on_double(double number, std::string_view /*text*/, error_code& error) {
-        if (!std::isfinite(number)) {
+    // The parser's own number may differ in the last place. The text is that of the whole number:
+    // what is parsed comes in one piece.
+    bool on_double(double roughly, std::string_view text, error_code& error) {
+        double number = 0;
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (problem == std::errc::result_out_of_range && std::abs(roughly) < 1) {
+            number = std::copysign(0.0, roughly);
+        } else if (problem != std::errc() || !std::isfinite(number)) {
             problem_ = Problem::NumberTooLarge;
             error = json::error::syntax;
             return false;

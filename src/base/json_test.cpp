@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
 
 #include "base/utf8.h"
 
@@ -150,6 +154,40 @@ TEST(ParseJson, NumbersBeyondADoubleNeverBecomeInvalidJson) {
         if (const Result<json::value> value = parse_json(text)) {
             EXPECT_TRUE(parse_json(to_text(*value))) << to_text(*value);
         }
+    }
+}
+
+TEST(ParseJson, ReadsTheNearestDouble) {
+    EXPECT_EQ(parse_json("110.00000000000001")->as_double(), 100 * 1.1);
+    EXPECT_EQ(parse_json("[0.30000000000000004]")->at(0).as_double(), 0.1 + 0.2);
+    EXPECT_EQ(parse_json("1.7976931348623157e308")->as_double(),
+              std::numeric_limits<double>::max());
+    EXPECT_EQ(parse_json("5e-324")->as_double(), std::numeric_limits<double>::denorm_min());
+    EXPECT_EQ(parse_json("1" + std::string(400, '0') + "e-400")->as_double(), 1.0);
+    EXPECT_EQ(parse_json("0e400")->as_double(), 0.0);
+    for (const std::string_view text : {"1e-400", "-1e-400", "0.0", "-0.0"}) {
+        const json::value value = parse_json(text).value();
+        EXPECT_EQ(value.as_double(), 0.0) << text;
+        EXPECT_EQ(std::signbit(value.as_double()), text.starts_with('-')) << text;
+    }
+    for (const std::string_view text : {"1e309", "-1e309", "1.8e308", "1e400"}) {
+        EXPECT_NE(message_for(text).find("too large"), std::string::npos) << text;
+    }
+}
+
+TEST(ToText, EveryDoubleComesBackAsItWas) {
+    const auto seed = std::random_device()();
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937_64 random(seed);
+    for (int count = 0; count < 10'000; ++count) {
+        const auto number = std::bit_cast<double>(random());
+        if (!std::isfinite(number)) {
+            continue;
+        }
+        // As others write it, and as it is written here.
+        EXPECT_EQ(parse_json(fmt::format("{:.17g}", number))->to_number<double>(), number);
+        EXPECT_EQ(parse_json(fmt::format("{}", number))->to_number<double>(), number);
+        EXPECT_EQ(parse_json(to_text(number))->to_number<double>(), number);
     }
 }
 

@@ -58,6 +58,17 @@ isolation::Disk disk_for(const runner::Manifest& manifest, const RunRequest& req
     return needs_none ? isolation::Disk::None : isolation::Disk::Own;
 }
 
+// The program as a file of its workspace: a launcher's, or the one that the bootstrap writes for a
+// program that asks for its own file.
+std::optional<ProgramFile> program_file(const runner::Manifest& manifest,
+                                        const RunRequest& request) {
+    if (!manifest.has_launcher() && manifest.runner != "cpython") {
+        return std::nullopt;
+    }
+    return ProgramFile{.path = manifest.has_launcher() ? manifest.file : "main.py",
+                       .sha256 = crypto::sha256_hex(request.code)};
+}
+
 // Without a cgroup each process is limited as it starts.
 JarPool::MemoryLimit memory_limit_of(const execution::Isolation& isolation) {
     const bool missing =
@@ -556,10 +567,8 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     const StayPtr stay = live.stay;
-    std::optional<ProgramFile> program;
-    if (stay && manifest->has_launcher()) {
-        program = {.path = manifest->file, .sha256 = crypto::sha256_hex(plan->request.code)};
-    }
+    std::optional<ProgramFile> program =
+        stay ? program_file(*manifest, plan->request) : std::nullopt;
     Result<End> end = co_await (await_end(&jar, stay, std::move(program), give_up) &&
                                 io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);

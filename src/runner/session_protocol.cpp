@@ -129,6 +129,7 @@ Result<CellAnswer> parse_cell_answer(std::string_view text, std::uint64_t cell) 
     if (!is_true(object, "done")) {
         constexpr std::int64_t kStatusMask = 0xFFFF;
         answer.wait_status = static_cast<int>(number_in(object, "died").value_or(0) & kStatusMask);
+        answer.notes = notes_in(object);
         return answer;
     }
     answer.kept = true;

@@ -68,10 +68,11 @@ TEST(SessionProtocol, AGuestWithoutCopiesReportsByItself) {
 }
 
 TEST(SessionProtocol, ACellThatDiedIsNot) {
-    const auto answer = parse_cell_answer("0 {\"cell\":1,\"died\":11}\n", 1);
+    const auto answer = parse_cell_answer("0 {\"cell\":1,\"died\":11,\"notes\":[\"a\",5]}\n", 1);
     ASSERT_TRUE(answer);
     EXPECT_FALSE(answer->kept);
     EXPECT_EQ(WTERMSIG(answer->wait_status), 11);
+    EXPECT_EQ(answer->notes, std::vector<std::string>{"a"});
 }
 
 TEST(SessionProtocol, AnswersMayBeAnything) {

@@ -96,6 +96,19 @@ def test_compiled_programs_have_the_files(talk):
     assert changes_of(record) == {"from_c": "created"}, "the program itself is no file of ours"
 
 
+def test_a_program_that_asks_for_its_own_file_leaves_none(talk):
+    code = "open(__file__).read()"
+    assert talk.ask(code)["result"] == code
+    for record in (talk.ask(f"open('note.txt', 'w').write('kept')\n{code}"),
+                   talk.ask(f"open('more.txt', 'w').write({code})\nwhile True: pass",
+                            status="timeout", timeout=1)):
+        assert len(record["files"]) == 1, record["files"]
+    assert talk.names() == ["more.txt", "note.txt"]
+    record = talk.ask(code, files={"main.py": "mine"})
+    assert (record["result"], changes_of(record)) == ("mine", {"main.py": "created"})
+    assert talk.ask(code)["result"] == "mine"
+
+
 def test_a_file_is_described(talk):
     record = talk.ask("import os; os.makedirs('a b')\nopen('a b/ü.csv', 'w').write('1,2')")
     content = b"1,2"

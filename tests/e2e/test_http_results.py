@@ -28,6 +28,11 @@ def test_output_and_status(open_server):
     ("print(1)", None, None),
     ("x = 5", None, None),
     ("2 ** 64", 2 ** 64, str(2 ** 64)),
+    ("100 * 1.1", 110.00000000000001, "110.00000000000001"),
+    ("[0.1 + 0.2, 1 / 3, 2 / 3 * 1e-5]", [0.1 + 0.2, 1 / 3, 2 / 3 * 1e-5],
+     "[0.30000000000000004, 0.3333333333333333, 6.666666666666667e-06]"),
+    ("[5e-324, 1.7976931348623157e308]", [5e-324, 1.7976931348623157e308],
+     "[5e-324, 1.7976931348623157e+308]"),
     ("import asyncio\nawait asyncio.sleep(0, 'awaited')", "awaited", "'awaited'"),
 ])
 def test_value_of_the_last_expression(open_server, code, result, shown):
@@ -35,6 +40,14 @@ def test_value_of_the_last_expression(open_server, code, result, shown):
     assert record["status"] == "ok", record["stderr"]
     assert record["result_repr"] == shown
     assert record["result"] == result
+
+
+@pytest.mark.parametrize("code", [
+    "2 ** 1024", "-3 ** 900", "[1, {'inner': 7 ** 500}]", "{'ü' * 40_000: 1}"])
+def test_value_that_the_record_cannot_hold_is_shown(open_server, code):
+    record = open_server.execute(f"x = {code}\nx")
+    assert (record["status"], record["variables"]) == ("ok", ["x"])
+    assert (record["result"], record["result_repr"]) == (None, repr(eval(code)))
 
 
 def test_value_that_is_too_large_is_left_out(open_server):
@@ -55,6 +68,14 @@ def test_deeply_nested_value_does_no_harm(open_server, depth):
     assert record["status"] == "ok"
     assert record["result_repr"] == "[" * (depth + 1) + "]" * (depth + 1)
     assert "x" in record["variables"]
+
+
+def test_a_child_that_comes_to_the_end_of_the_program_does_not_report(open_server):
+    code = ("import os\nif os.fork() == 0:\n    print('child')\nelse:\n    os.wait()\n    x = 1\n"
+            "x")
+    record = open_server.execute(code)
+    assert (record["status"], record["stdout"]) == ("ok", "child\n")
+    assert (record["result"], record["variables"]) == (1, ["x"])
 
 
 def test_half_a_character_in_a_value_does_no_harm(open_server):

@@ -81,7 +81,7 @@ def test_a_value_that_json_cannot_hold_is_shown(server, code, shown):
 
 @pytest.mark.parametrize("code", [
     "'x'.repeat(100e6)", "Array.from({ length: 1e6 }, (_, i) => i)",
-    "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a",
+    "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a", "({ ['k'.repeat(70_000)]: 1 })",
     "({ [Symbol.for('nodejs.util.inspect.custom')]() { throw new Error('no') }, a: 1n })",
     "new Proxy({}, { get() { throw new Error('no') }, ownKeys() { throw new Error('no') } })"])
 def test_a_value_that_is_too_much_leaves_the_verdict_alone(server, code):

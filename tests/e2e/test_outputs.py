@@ -122,6 +122,20 @@ def test_figure_that_pyplot_does_not_know(open_server):
     assert decoded(outputs[0]["image/png"]).size == (100, 100)
 
 
+@pytest.mark.parametrize("step", ["plt.pause(0.01)", "plt.show(block=False)", "plt.show(False)"])
+def test_figure_that_a_program_goes_on_with_stays(open_server, step):
+    outputs = shown(open_server, f"""
+import matplotlib.pyplot as plt
+figure, axes = plt.subplots(figsize=(1, 1))
+for i in range(3):
+    axes.plot([i, 1])
+    {step}
+plt.savefig('a.png')
+assert plt.gcf() is figure and len(axes.lines) == 3
+""")
+    assert [output["text/plain"] for output in outputs] == ["<Figure size 100x100 with 1 Axes>"]
+
+
 def test_closed_and_empty_figures_are_not_shown(open_server):
     assert shown(open_server, "import matplotlib.pyplot as plt\nplt.figure()\n"
                               "plt.figure(); plt.plot([1]); plt.close()") == []
@@ -282,6 +296,7 @@ from IPython.core.display import display as same
 from IPython import get_ipython
 import IPython
 assert get_ipython() is None
+assert IPython.version_info[:2] >= (8, 24) and IPython.__version__ == "8.24.0"
 clear_output(wait=True)
 display(HTML('<b>'), Markdown('# h'), Latex('$a$'), Math('b'), SVG('<svg/>'), JSON({'a': 1}))
 same(Image(data=b'\\x89PNG\\r\\n\\x1a\\n...'))

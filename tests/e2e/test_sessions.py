@@ -120,6 +120,14 @@ def test_sys_exit_ends_the_cell_and_not_the_session(session):
     assert session.value("x") == 7
 
 
+def test_a_child_that_comes_to_the_end_of_a_cell_is_not_the_session(session):
+    result = session.ask("import os\nx = 1\nif os.fork() == 0:\n    x = 2; print('child')\n"
+                         "    raise SystemExit(7)\n"
+                         "os.waitstatus_to_exitcode(os.wait()[1])")
+    assert (result["result"], result["stdout"]) == (7, "child\n")
+    assert session.value("x") == 1
+
+
 def test_errors_show_the_lines_of_the_cell_they_are_in(session):
     session.ask("def divide(n):\n    return 1 / n")
     error = session.ask("\n\ndivide(0)")["error"]
@@ -243,6 +251,28 @@ def test_threads_that_stay_behind_are_named(session):
     assert started["session"]["state"] == "kept"
     notes = session.ask("1")["session"]["notes"]
     assert len(notes) == 1 and "threads are not copied" in notes[0]
+
+
+def test_a_cell_that_waits_for_a_thread_of_an_earlier_one_is_told_so(session):
+    session.ask("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+                "pool.submit(print, 1).result()")
+    assert "threads are not copied" in session.ask("1")["session"]["notes"][0]
+    assert session.ask("2")["session"]["notes"] == [], "it was said"
+    result = session.ask("pool.submit(print, 2).result()", timeout=0.5)
+    assert result["status"] == "timeout"
+    notes = result["session"]["notes"]
+    assert "ThreadPoolExecutor" in notes[0] and "threads are not copied" in notes[0]
+    assert "variables are as they were before it" in notes[-1]
+
+
+def test_processes_that_still_run_are_named(session):
+    session.ask("import subprocess\nchildren = [subprocess.Popen(['sleep', '1000']), "
+                "subprocess.Popen(['true'])]\nchildren[1].wait()\nchildren[0].pid")
+    result = session.ask("children[0].pid")
+    assert result["session"]["notes"] == [
+        f"1 process(es) of an earlier cell still run (sleep, {result['result']}): a cell runs in a "
+        "copy of the state, which is not their parent and cannot wait for them (returncode says "
+        "nothing); wait in the cell that starts them"]
 
 
 def test_open_sockets_are_named(session):
