@@ -156,10 +156,14 @@ const { readFileSync } = fs;
 
 function flush(stream) {
     return new Promise((resolve) => {
-        stream.once('error', resolve);
-        stream.write('', resolve);
-        if (stream.destroyed || stream.writableEnded) {
+        const end = () => {
+            stream.off('error', end);
             resolve();
+        };
+        stream.once('error', end);
+        stream.write('', end);
+        if (stream.destroyed || stream.writableEnded) {
+            end();
         }
     });
 }

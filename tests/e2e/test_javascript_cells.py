@@ -137,6 +137,7 @@ def test_many_cells(cells):
     for _ in range(300):
         cells.run("n += 1; const again = n")
     assert cells.value("[n, again]") == [300, 300]
+    assert cells.guest.end() == (0, "", "")
 
 
 def test_cells_with_types(typed_cells):
