@@ -4,12 +4,13 @@
 // are no checkpoints.
 
 const net = require('net');
-const { Readable } = require('stream');
+const { Readable, Writable } = require('stream');
 
 const CELL_LINE_LIMIT = 64 * 1024 * 1024; // bytes
 
 const sessionNames = new Set();
 let isSession = false;
+let outputs = []; // the streams, wherever a cell makes their names lead
 
 // --- how a cell is run ---------------------------------------------------------------------------
 
@@ -154,6 +155,7 @@ function offerStdin(text) {
 
 const { readFileSync } = fs;
 
+// A cell may have put something else into the place of the stream's own write().
 function flush(stream) {
     return new Promise((resolve) => {
         const end = () => {
@@ -161,7 +163,7 @@ function flush(stream) {
             resolve();
         };
         stream.once('error', end);
-        stream.write('', end);
+        Writable.prototype.write.call(stream, '', end);
         if (stream.destroyed || stream.writableEnded) {
             end();
         }
@@ -200,8 +202,7 @@ async function answerCell(request) {
         fatal(error);
     }
     failCell = null;
-    const [stdout, stderr] = [process.stdout, process.stderr];
-    await Promise.all([flush(stdout), flush(stderr)]);
+    await Promise.all(outputs.map(flush));
     const value = hooks.value === undefined ? undefined : await settledValue(hooks.value);
     send(reportText({
         mark: request.mark, cell: request.cell, done: true, exit_code: exitCode, variables: describeNames(sessionNames),
@@ -232,6 +233,7 @@ async function* linesOf(stream, begun) {
 
 async function runSession(first) {
     isSession = true;
+    outputs = [process.stdout, process.stderr];
     process.on('uncaughtException', onStrayError);
     if (first.cell !== undefined) {
         await answerCell(first);

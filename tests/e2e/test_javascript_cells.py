@@ -71,6 +71,20 @@ def test_names_may_be_declared_again(cells):
     assert cells.value("var process2 = process; const crypto = 1; let name = 'x'; crypto") == 1
 
 
+@pytest.mark.parametrize("code", [
+    "function process(x) { return x }", "const process = 1", "class Promise {}",
+    "class Set {}\nclass Map {}",
+    "const Object = 1, Array = 2, Number = 3, JSON = 4, Buffer = 5, setTimeout = 6",
+    "class Error {}\nclass RegExp {}\nclass WeakMap {}",
+    "process.stdout.write = () => true", "Object.defineProperty(process, 'stderr', { value: null }); 1"])
+def test_what_a_cell_takes_away_is_there_for_the_next(cells, code):
+    cells.run("let keep = 7")
+    cells.value(code)
+    assert cells.value("import os from 'os'\nkeep + (await 1)") == 8
+    assert cells.run("keep = 9\nmissing")["error"]["message"] == "missing is not defined"
+    assert cells.value("({ keep: [keep] })") == {"keep": [9]}
+
+
 def test_values(cells):
     assert cells.value("6 * 7") == 42
     assert cells.value("const x = await Promise.resolve(5)\nx + 1") == 6
