@@ -235,6 +235,24 @@ test("a program travels in the fragment of a link, and no server sees it", async
   for (const one of [page, other, broken]) await one.finish();
 });
 
+test("over plain HTTP, where browsers offer less, all of it works", async () => {
+  const page = await open({ path: "/#/connect" });
+  await page.addInitScript(() => {
+    delete Crypto.prototype.randomUUID;
+    delete Navigator.prototype.clipboard;
+  });
+  await page.goto(`${server.origin}/#/play`);
+  await page.reload();
+  await runProgram(page, "print('here')", "python");
+  assert.match(await textOf(page, ".terminal"), /here/);
+  assert.match(await page.getByLabel("Conversation").inputValue(), /^web-[0-9a-f]{8}$/);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Copy the link" }).waitFor();
+  assert.match(await page.getByLabel("Link to this program").inputValue(), /#\/play\/[\w-]+$/);
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.finish();
+});
+
 test("a language that is not here and an empty program do no harm", async () => {
   const page = await open();
   await runProgram(page, "", "python");

@@ -99,15 +99,20 @@ export function Meter({
   );
 }
 
+// False if the person does not allow it, and over plain HTTP, where pages have no clipboard.
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [said, say] = useState("");
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      say("Copied");
-    } catch {
-      say("Select and copy by hand");
-    }
+    say((await copyText(text)) ? "Copied" : "Select and copy by hand");
     setTimeout(() => say(""), 2000);
   };
   return (
