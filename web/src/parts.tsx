@@ -162,11 +162,13 @@ export function Table<T>({
   columns,
   empty,
   caption,
+  id,
 }: {
   rows: T[];
   columns: Column<T>[];
   empty: string;
   caption: string;
+  id?(row: T): string; // by which a row is known again; needed where a cell keeps a state
 }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
@@ -184,7 +186,7 @@ export function Table<T>({
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={index}>
+            <tr key={id ? id(row) : index}>
               {columns.map((one) => (
                 <td class={one.kind} key={one.title}>
                   {one.cell(row)}
