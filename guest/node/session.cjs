@@ -7,6 +7,7 @@ const net = require('net');
 const { Readable, Writable } = require('stream');
 
 const CELL_LINE_LIMIT = 64 * 1024 * 1024; // bytes
+const TRACED_LIMIT = 1000; // cells whose lines a trace can tell
 
 const sessionNames = new Set();
 let isSession = false;
@@ -116,11 +117,23 @@ function declareNames(program) {
     program.names.forEach((name) => sessionNames.add(name));
 }
 
-async function runCell(request) {
-    current = translate(request.code);
-    current.source = request.code;
-    current.file = current.path = path.join(WORKSPACE, current.name ?? 'main.mjs');
+// What an earlier cell declared may fail in a later one.
+function nameCell(number) {
+    current.path = path.join(WORKSPACE, current.name ?? `cell-${number}.mjs`);
+    current.file = current.path;
     programs.set(current.path, current);
+    cellPaths.push(current.path);
+    if (cellPaths.length > TRACED_LIMIT) {
+        programs.delete(cellPaths.shift());
+    }
+}
+
+const cellPaths = [];
+
+async function runCell(request) {
+    current = translate(request.code, `cell-${request.cell}.ts`);
+    current.source = request.code;
+    nameCell(request.cell);
     let program;
     try {
         program = readProgram(current.text, isControlled());
@@ -131,6 +144,7 @@ async function runCell(request) {
     checkImports(program);
     declareNames(program);
     const module = newModule(current.path);
+    delete Module._cache[current.path]; // nobody asks for it, and there may be many
     offerHooks(() => {});
     hooks.end(await module._compile(current.edits.apply(), current.path));
 }

@@ -115,6 +115,18 @@ def test_an_error_costs_nothing_but_its_cell(cells):
     assert cells.value("kept") == 2
 
 
+def test_an_error_in_what_an_earlier_cell_declared(cells, tmp_path):
+    cells.run("let a = 1\n\n\nfunction half(x) {\n  return missing\n}")
+    error = cells.run("a\nhalf(1)")["error"]
+    assert error["traceback"] == f"""ReferenceError: missing is not defined
+    at half ({tmp_path}/cell-1.mjs:5:3)
+    at {tmp_path}/cell-2.mjs:2:1
+"""
+    assert error["line"] == 2
+    stderr = cells.guest.end()[2]
+    assert stderr.startswith(f"{tmp_path}/cell-1.mjs:5\n  return missing\n  ^\n"), stderr
+
+
 def test_what_comes_with_a_cell(cells, tmp_path):
     assert cells.value("process.argv.slice(2)", args=["a", "b"]) == ["a", "b"]
     assert cells.value("process.env.COLOUR", env={"COLOUR": "red"}) == "red"
@@ -162,4 +174,8 @@ def test_cells_with_types(typed_cells):
     answer = typed_cells.run("type T = {\n  a: string\n}\nconst t: T = missing")
     assert answer["error"]["line"] == 4
     assert typed_cells.run("const q: = 1")["error"]["type"] == "SyntaxError"
+    typed_cells.run("interface K {\n  a: string\n}\nfunction half(k: K): never {\n  throw k\n}"
+                    "\nconst fail = (): never => {\n  throw new Error('x')\n}")
+    error = typed_cells.run("type U = {\n  a: 1\n}\nfail()")["error"]
+    assert "cell-5.ts:8:" in error["traceback"] and error["line"] == 4, error
     assert typed_cells.value("return w as number") == 7
