@@ -341,11 +341,12 @@ function rewriteProgram(program) {
         const imports = takeOutModuleSyntax(edits, tree);
         found.imports.forEach((node) => redirectImports(edits, node, WORKSPACE));
         edits.insert(afterDirectives(tree), `${imports} ${start}${HOOKS}.end(await (async () => {`);
+        keepLastValue(edits, tree);
         edits.insert(source.length, '\n})());');
     } else {
         redirectImports(edits, tree, WORKSPACE);
         edits.insert(afterDirectives(tree), (start.length > 0 ? ';' : '') + start);
+        keepLastValue(edits, tree);
     }
-    keepLastValue(edits, tree);
     return edits;
 }

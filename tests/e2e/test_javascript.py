@@ -41,6 +41,8 @@ def test_it_has_several_names(server, name):
     ("const x = await Promise.resolve(5); x", 5),
     ("return await Promise.resolve(6)", 6),
     ("import fs from 'fs'\nreturn typeof fs.readFileSync", "function"),
+    ("import fs from 'fs'\nexport const a = 0\nif (a) { return }\n'no line break behind it'",
+     "no line break behind it"),
     ("import { sep } from 'node:path'; export const result = sep", "/"),
     ("export default 5; 'last'", "last"),
     ("async function main() { return { deep: true } }\nmain()", {"deep": True}),
