@@ -20,10 +20,11 @@ function terminate(edits, node, text) {
     edits.insert(isTerminated ? node.end - 1 : node.end, isTerminated ? text : `${text};`);
 }
 
-// `const a = 1, { b } = c` as assignments to names that are there already.
+// `const a = 1, { b } = c` as assignments to names that are there already. A word before them, so
+// that they are one statement wherever the declaration is, and no part of what is before it.
 function assignVariables(edits, node) {
     const first = node.declarations[0];
-    edits.replace(node.start, first.start, ';(');
+    edits.replace(node.start, first.start, 'void (');
     for (const one of node.declarations.filter((declared) => declared.init === null)) {
         edits.insert(one.end, node.kind === 'var' ? ` = ${one.id.name}` : ' = undefined');
     }
@@ -48,6 +49,18 @@ function assignImport(edits, node) {
         return `${one.local.name} = ${HOOKS}.member(found, ${name}, ${stringify(node.source.value)})`;
     });
     edits.replace(node.start, node.end, `;{ const found = await ${from}; ${parts.join('; ')} }`);
+}
+
+// Those with `var` are the cell's own wherever they stand in it, but for its functions.
+function assignInnerVariables(edits, { found, tree }) {
+    const outer = new Set(tree.body.map(declarationOf));
+    for (const node of found.vars.filter((one) => !outer.has(one))) {
+        if (found.heads.has(node)) {
+            edits.blank(node.start, node.start + node.kind.length);
+        } else {
+            assignVariables(edits, node);
+        }
+    }
 }
 
 // Returns what must happen before the cell begins.
@@ -78,6 +91,7 @@ function rewriteCell(program) {
         guardImports(edits, program.found.imports);
     }
     const before = tree.body.map((node) => changeStatement(edits, node)).join('');
+    assignInnerVariables(edits, program);
     const guard = program.isGuarded ? `require = ${HOOKS}.guard(require); ` : '';
     edits.insertions.unshift({
         at: afterDirectives(tree),

@@ -71,6 +71,17 @@ def test_names_may_be_declared_again(cells):
     assert cells.value("var process2 = process; const crypto = 1; let name = 'x'; crypto") == 1
 
 
+def test_variables_of_blocks_last(cells):
+    cells.run("try { var data = JSON.parse('[1]') } catch (e) { }\n"
+              "if (data) var one = 1; else var other = 2\ndo var d = one; while (0)")
+    assert cells.value("[data, one, typeof other, d]") == [[1], 1, "undefined", 1]
+    cells.run("for (var i = 0, j; i < 3; i++) { }\nfor (var [k, v] of [[1, 2]]) { }\n"
+              "for (var p in { q: 1 }) { }\nfor await (var w of [5]) { }")
+    assert cells.value("[i, j === undefined, k, v, p, w]") == [3, True, 1, 2, "q", 5]
+    cells.run("'use strict'\n{\n  i\n  var fs = require('fs')\n}\nfunction f() { var inner = 1 }\nf()")
+    assert cells.value("[typeof fs.openSync, typeof inner]") == ["function", "undefined"]
+
+
 @pytest.mark.parametrize("code", [
     "function process(x) { return x }", "const process = 1", "class Promise {}",
     "class Set {}\nclass Map {}",
