@@ -98,6 +98,7 @@ function rewriteCell(program) {
         text: `;const ${HOOKS} = globalThis.${HOOKS}; ${guard}return (async () => {${before}`,
     });
     keepLastValue(edits, tree);
+    program.found.metas.forEach((node) => edits.replace(node.start, node.end, `${HOOKS}.meta`));
     edits.insert(source.length, '\n})()');
     return edits;
 }
@@ -157,6 +158,9 @@ async function runCell(request) {
     current.edits = rewriteCell(program);
     checkImports(program);
     declareNames(program);
+    hooks.meta = {
+        dirname: WORKSPACE, filename: current.path, url: url.pathToFileURL(current.path).href,
+    };
     const module = newModule(current.path);
     delete Module._cache[current.path]; // nobody asks for it, and there may be many
     offerHooks(() => {});

@@ -125,7 +125,8 @@ const LOOPS = new Set(['ForStatement', 'ForInStatement', 'ForOfStatement']);
 // What is used anywhere, and what stands outside of all functions.
 function survey(tree) {
     const found = {
-        names: new Set(), imports: [], returns: false, ownName: false, vars: [], heads: new Set(),
+        names: new Set(), imports: [], metas: [], returns: false, ownName: false, vars: [],
+        heads: new Set(),
     };
     walk(tree, (node) => {
         if (node.type === 'Identifier') {
@@ -134,6 +135,7 @@ function survey(tree) {
             found.imports.push(node);
         } else if (node.type === 'MetaProperty') {
             found.ownName = true;
+            found.metas.push(...(node.meta.name === 'import' ? [node] : []));
         }
     });
     walk(tree, (node) => {

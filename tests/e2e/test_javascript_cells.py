@@ -105,6 +105,10 @@ def test_values(cells):
     assert cells.value("const unsaid = 1") is None
     assert cells.value("const one = 1\nconst two = one\n;[one, two].length") == 2
     assert cells.value("") is None
+    assert cells.value("import { createRequire } from 'module'\nimport.meta.url.slice(0, 8) + "
+                       "createRequire(import.meta.url)('path').sep") == "file:////"
+    assert cells.value("import.meta.dirname === process.cwd()\n"
+                       "&& import.meta.filename === __filename")
 
 
 def test_an_error_costs_nothing_but_its_cell(cells):
