@@ -70,6 +70,8 @@ def test_the_value_of_a_program(server, code, result):
     ("const a = {}; a.self = a; a", "<ref *1> { self: [Circular *1] }"),
     ("new Map([[1, 2]])", "Map(1) { 1 => 2 }"),
     ("new Set([1])", "Set(1) { 1 }"),
+    ("({ inside: new Map([[1, 2]]) })", "{ inside: Map(1) { 1 => 2 } }"),
+    ("[new Set([1]), /x/]", "[ Set(1) { 1 }, /x/ ]"),
     ("Symbol('s')", "Symbol(s)"),
     ("NaN", "NaN"),
     ("[1, Infinity]", "[ 1, Infinity ]"),
