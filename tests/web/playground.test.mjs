@@ -72,6 +72,22 @@ test("Ctrl-Enter runs, and output comes while the program runs, in its colours",
   await page.finish();
 });
 
+test("what tells a terminal something else than a colour takes nothing with it", async () => {
+  const page = await open();
+  const print = (text) => `print('${text}', end='', flush=True)\n`;
+  await runProgram(
+    page,
+    print("\\033c") + print("\\0337\\033=\\033(Bone \\033[>4;2mtwo ") +
+      print("\\033[3") + print("1mred\\033[0m ") + print("\\033]0;title\\033") +
+      print("\\\\three \\033[1;") + "import sys\nprint('four', file=sys.stderr)",
+    "python",
+  );
+  assert.equal(await page.locator(".terminal .c1").innerText(), "red");
+  assert.equal(await page.locator(".terminal .dim").count(), 0);
+  assert.match(await textOf(page, ".terminal"), /^one two red three (four\n)?\[1;$/);
+  await page.finish();
+});
+
 test("what is typed over a selection takes its place", async () => {
   const page = await open();
   await writeProgram(page, "import os\nprint('first')", "python");
