@@ -99,7 +99,8 @@ function checkImports(program) {
 
 // --- places of errors --------------------------------------------------------------------------
 
-const places = new WeakMap(); // of errors: where in the program they were made
+const places = new WeakMap(); // of errors: where in the program under way they were made
+const origins = new WeakMap(); // of errors: the program that they come from, and where in it
 
 function describePlace(place) {
     return `${place.file}:${place.line}:${place.column}`;
@@ -132,6 +133,9 @@ function prepareStackTrace(error, frames) {
             continue; // what was put behind the program
         }
         const place = program ? program.locate(found) : found;
+        if (program?.source !== undefined && !origins.has(error)) {
+            origins.set(error, { program, place });
+        }
         if (program === current && current !== null && !places.has(error)) {
             places.set(error, place);
         }
@@ -448,12 +452,18 @@ function newCurrent(text, name, locateOriginal) {
 
 function fatal(error) {
     report.error = describeError(error);
-    const place = placeOf(error);
-    const line = place && current.source.split('\n')[place.line - 1];
-    const shown = place && place.file === current.file && line !== undefined
+    const { program, place } = originOf(error);
+    const line = program?.source.split('\n')[place.line - 1];
+    const shown = program && place.file === program.file && line !== undefined
         ? `${place.file}:${place.line}\n${line.slice(0, 200)}\n${' '.repeat(Math.min(place.column - 1, 200))}^\n\n`
         : '';
     writeError(`${shown}${report.error.traceback}\nNode.js ${process.version}\n`);
+}
+
+// Nothing for what has no frames of the program, unless a place was given to it.
+function originOf(error) {
+    const place = placeOf(error);
+    return origins.get(error) ?? (place ? { program: current, place } : {});
 }
 
 function writeError(text) {

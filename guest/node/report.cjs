@@ -36,10 +36,11 @@ function safeInspect(value) {
 }
 
 // JSON has words for them that say nothing.
+const OPAQUE = ['isMap', 'isSet', 'isRegExp', 'isNativeError', 'isPromise', 'isWeakMap', 'isWeakSet',
+                'isProxy'].map((kind) => util.types[kind]);
+
 function isOpaque(value) {
-    const { types } = util;
-    return ['isMap', 'isSet', 'isRegExp', 'isNativeError', 'isPromise', 'isWeakMap', 'isWeakSet',
-            'isProxy'].some((kind) => types[kind](value));
+    return typeof value === 'object' && value !== null && OPAQUE.some((isIt) => isIt(value));
 }
 
 // The value if JSON can hold it and the other side reads it, else null.
@@ -48,7 +49,8 @@ function asJson(value) {
     function count(key, part) {
         budget -= 1 + (isArray(this) ? 0 : key.length);
         budget -= typeof part === 'string' ? part.length : 1;
-        if (budget < 0 || (typeof part === 'number' && !Number.isFinite(part))) {
+        const isLost = (typeof part === 'number' && !Number.isFinite(part)) || isOpaque(part);
+        if (budget < 0 || isLost) {
             throw new RangeError('not for JSON');
         }
         return part;

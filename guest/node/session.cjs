@@ -4,12 +4,14 @@
 // are no checkpoints.
 
 const net = require('net');
-const { Readable } = require('stream');
+const { Readable, Writable } = require('stream');
 
 const CELL_LINE_LIMIT = 64 * 1024 * 1024; // bytes
+const TRACED_LIMIT = 1000; // cells whose lines a trace can tell
 
 const sessionNames = new Set();
 let isSession = false;
+let outputs = []; // the streams, wherever a cell makes their names lead
 
 // --- how a cell is run ---------------------------------------------------------------------------
 
@@ -18,10 +20,11 @@ function terminate(edits, node, text) {
     edits.insert(isTerminated ? node.end - 1 : node.end, isTerminated ? text : `${text};`);
 }
 
-// `const a = 1, { b } = c` as assignments to names that are there already.
+// `const a = 1, { b } = c` as assignments to names that are there already. A word before them, so
+// that they are one statement wherever the declaration is, and no part of what is before it.
 function assignVariables(edits, node) {
     const first = node.declarations[0];
-    edits.replace(node.start, first.start, ';(');
+    edits.replace(node.start, first.start, 'void (');
     for (const one of node.declarations.filter((declared) => declared.init === null)) {
         edits.insert(one.end, node.kind === 'var' ? ` = ${one.id.name}` : ' = undefined');
     }
@@ -46,6 +49,18 @@ function assignImport(edits, node) {
         return `${one.local.name} = ${HOOKS}.member(found, ${name}, ${stringify(node.source.value)})`;
     });
     edits.replace(node.start, node.end, `;{ const found = await ${from}; ${parts.join('; ')} }`);
+}
+
+// Those with `var` are the cell's own wherever they stand in it, but for its functions.
+function assignInnerVariables(edits, { found, tree }) {
+    const outer = new Set(tree.body.map(declarationOf));
+    for (const node of found.vars.filter((one) => !outer.has(one))) {
+        if (found.heads.has(node)) {
+            edits.blank(node.start, node.start + node.kind.length);
+        } else {
+            assignVariables(edits, node);
+        }
+    }
 }
 
 // Returns what must happen before the cell begins.
@@ -76,12 +91,14 @@ function rewriteCell(program) {
         guardImports(edits, program.found.imports);
     }
     const before = tree.body.map((node) => changeStatement(edits, node)).join('');
+    assignInnerVariables(edits, program);
     const guard = program.isGuarded ? `require = ${HOOKS}.guard(require); ` : '';
     edits.insertions.unshift({
         at: afterDirectives(tree),
         text: `;const ${HOOKS} = globalThis.${HOOKS}; ${guard}return (async () => {${before}`,
     });
     keepLastValue(edits, tree);
+    program.found.metas.forEach((node) => edits.replace(node.start, node.end, `${HOOKS}.meta`));
     edits.insert(source.length, '\n})()');
     return edits;
 }
@@ -115,11 +132,23 @@ function declareNames(program) {
     program.names.forEach((name) => sessionNames.add(name));
 }
 
-async function runCell(request) {
-    current = translate(request.code);
-    current.source = request.code;
-    current.file = current.path = path.join(WORKSPACE, current.name ?? 'main.mjs');
+// What an earlier cell declared may fail in a later one.
+function nameCell(number) {
+    current.path = path.join(WORKSPACE, current.name ?? `cell-${number}.mjs`);
+    current.file = current.path;
     programs.set(current.path, current);
+    cellPaths.push(current.path);
+    if (cellPaths.length > TRACED_LIMIT) {
+        programs.delete(cellPaths.shift());
+    }
+}
+
+const cellPaths = [];
+
+async function runCell(request) {
+    current = translate(request.code, `cell-${request.cell}.ts`);
+    current.source = request.code;
+    nameCell(request.cell);
     let program;
     try {
         program = readProgram(current.text, isControlled());
@@ -129,7 +158,11 @@ async function runCell(request) {
     current.edits = rewriteCell(program);
     checkImports(program);
     declareNames(program);
+    hooks.meta = {
+        dirname: WORKSPACE, filename: current.path, url: url.pathToFileURL(current.path).href,
+    };
     const module = newModule(current.path);
+    delete Module._cache[current.path]; // nobody asks for it, and there may be many
     offerHooks(() => {});
     hooks.end(await module._compile(current.edits.apply(), current.path));
 }
@@ -154,12 +187,17 @@ function offerStdin(text) {
 
 const { readFileSync } = fs;
 
+// A cell may have put something else into the place of the stream's own write().
 function flush(stream) {
     return new Promise((resolve) => {
-        stream.once('error', resolve);
-        stream.write('', resolve);
-        if (stream.destroyed || stream.writableEnded) {
+        const end = () => {
+            stream.off('error', end);
             resolve();
+        };
+        stream.once('error', end);
+        Writable.prototype.write.call(stream, '', end);
+        if (stream.destroyed || stream.writableEnded) {
+            end();
         }
     });
 }
@@ -196,8 +234,7 @@ async function answerCell(request) {
         fatal(error);
     }
     failCell = null;
-    const [stdout, stderr] = [process.stdout, process.stderr];
-    await Promise.all([flush(stdout), flush(stderr)]);
+    await Promise.all(outputs.map(flush));
     const value = hooks.value === undefined ? undefined : await settledValue(hooks.value);
     send(reportText({
         mark: request.mark, cell: request.cell, done: true, exit_code: exitCode, variables: describeNames(sessionNames),
@@ -228,6 +265,7 @@ async function* linesOf(stream, begun) {
 
 async function runSession(first) {
     isSession = true;
+    outputs = [process.stdout, process.stderr];
     process.on('uncaughtException', onStrayError);
     if (first.cell !== undefined) {
         await answerCell(first);

@@ -120,9 +120,14 @@ function walk(node, visit) {
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression',
                            'ClassDeclaration', 'ClassExpression']);
 
+const LOOPS = new Set(['ForStatement', 'ForInStatement', 'ForOfStatement']);
+
 // What is used anywhere, and what stands outside of all functions.
 function survey(tree) {
-    const found = { names: new Set(), imports: [], returns: false, ownName: false, vars: [] };
+    const found = {
+        names: new Set(), imports: [], metas: [], returns: false, ownName: false, vars: [],
+        heads: new Set(),
+    };
     walk(tree, (node) => {
         if (node.type === 'Identifier') {
             found.names.add(node.name);
@@ -130,6 +135,7 @@ function survey(tree) {
             found.imports.push(node);
         } else if (node.type === 'MetaProperty') {
             found.ownName = true;
+            found.metas.push(...(node.meta.name === 'import' ? [node] : []));
         }
     });
     walk(tree, (node) => {
@@ -137,6 +143,8 @@ function survey(tree) {
             found.returns = true;
         } else if (node.type === 'VariableDeclaration' && node.kind === 'var') {
             found.vars.push(node);
+        } else if (LOOPS.has(node.type)) {
+            found.heads.add(node.init ?? node.left);
         }
         return !FUNCTIONS.has(node.type);
     });
@@ -323,7 +331,7 @@ function readProgram(source, isGuarded) {
     const tree = parseSource(source);
     const found = survey(tree);
     const names = declaredNames(tree, found.vars);
-    const modules = tree.body.map(declarationOf)
+    const modules = [...tree.body.map(declarationOf), ...found.vars]
         .filter((node) => node.type === 'VariableDeclaration')
         .flatMap((node) => node.declarations.flatMap((one) => namesOfPattern(one.id)));
     return { source, tree, found, names, modules, isGuarded, isModuleFile: tree.sourceType === 'module' };
@@ -341,11 +349,12 @@ function rewriteProgram(program) {
         const imports = takeOutModuleSyntax(edits, tree);
         found.imports.forEach((node) => redirectImports(edits, node, WORKSPACE));
         edits.insert(afterDirectives(tree), `${imports} ${start}${HOOKS}.end(await (async () => {`);
+        keepLastValue(edits, tree);
         edits.insert(source.length, '\n})());');
     } else {
         redirectImports(edits, tree, WORKSPACE);
         edits.insert(afterDirectives(tree), (start.length > 0 ? ';' : '') + start);
+        keepLastValue(edits, tree);
     }
-    keepLastValue(edits, tree);
     return edits;
 }

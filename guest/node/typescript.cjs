@@ -116,17 +116,17 @@ function locator(map) {
     };
 }
 
-function translate(source) {
+function translate(source, name = 'main.ts') {
     let output;
     try {
         output = stripWithReturns(source);
     } catch (problem) {
-        current = newCurrent(source, 'main.ts', (place) => place);
+        current = newCurrent(source, name, (place) => place);
         current.source = source;
         current.file = path.join(WORKSPACE, current.name);
         throw syntaxError(problem);
     }
-    return newCurrent(output.code, 'main.ts', locator(output.map));
+    return newCurrent(output.code, name, locator(output.map));
 }
 
 // Files that come with a program: each has a module without types beside it until the program has

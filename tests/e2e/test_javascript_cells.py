@@ -71,6 +71,31 @@ def test_names_may_be_declared_again(cells):
     assert cells.value("var process2 = process; const crypto = 1; let name = 'x'; crypto") == 1
 
 
+def test_variables_of_blocks_last(cells):
+    cells.run("try { var data = JSON.parse('[1]') } catch (e) { }\n"
+              "if (data) var one = 1; else var other = 2\ndo var d = one; while (0)")
+    assert cells.value("[data, one, typeof other, d]") == [[1], 1, "undefined", 1]
+    cells.run("for (var i = 0, j; i < 3; i++) { }\nfor (var [k, v] of [[1, 2]]) { }\n"
+              "for (var p in { q: 1 }) { }\nfor await (var w of [5]) { }")
+    assert cells.value("[i, j === undefined, k, v, p, w]") == [3, True, 1, 2, "q", 5]
+    cells.run("'use strict'\n{\n  i\n  var fs = require('fs')\n}\nfunction f() { var inner = 1 }\nf()")
+    assert cells.value("[typeof fs.openSync, typeof inner]") == ["function", "undefined"]
+
+
+@pytest.mark.parametrize("code", [
+    "function process(x) { return x }", "const process = 1", "class Promise {}",
+    "class Set {}\nclass Map {}",
+    "const Object = 1, Array = 2, Number = 3, JSON = 4, Buffer = 5, setTimeout = 6",
+    "class Error {}\nclass RegExp {}\nclass WeakMap {}",
+    "process.stdout.write = () => true", "Object.defineProperty(process, 'stderr', { value: null }); 1"])
+def test_what_a_cell_takes_away_is_there_for_the_next(cells, code):
+    cells.run("let keep = 7")
+    cells.value(code)
+    assert cells.value("import os from 'os'\nkeep + (await 1)") == 8
+    assert cells.run("keep = 9\nmissing")["error"]["message"] == "missing is not defined"
+    assert cells.value("({ keep: [keep] })") == {"keep": [9]}
+
+
 def test_values(cells):
     assert cells.value("6 * 7") == 42
     assert cells.value("const x = await Promise.resolve(5)\nx + 1") == 6
@@ -80,6 +105,10 @@ def test_values(cells):
     assert cells.value("const unsaid = 1") is None
     assert cells.value("const one = 1\nconst two = one\n;[one, two].length") == 2
     assert cells.value("") is None
+    assert cells.value("import { createRequire } from 'module'\nimport.meta.url.slice(0, 8) + "
+                       "createRequire(import.meta.url)('path').sep") == "file:////"
+    assert cells.value("import.meta.dirname === process.cwd()\n"
+                       "&& import.meta.filename === __filename")
 
 
 def test_an_error_costs_nothing_but_its_cell(cells):
@@ -99,6 +128,18 @@ def test_an_error_costs_nothing_but_its_cell(cells):
                        "await new Promise(resolve => setTimeout(resolve, 5000))")
     assert answer["error"]["message"] == "nobody"
     assert cells.value("kept") == 2
+
+
+def test_an_error_in_what_an_earlier_cell_declared(cells, tmp_path):
+    cells.run("let a = 1\n\n\nfunction half(x) {\n  return missing\n}")
+    error = cells.run("a\nhalf(1)")["error"]
+    assert error["traceback"] == f"""ReferenceError: missing is not defined
+    at half ({tmp_path}/cell-1.mjs:5:3)
+    at {tmp_path}/cell-2.mjs:2:1
+"""
+    assert error["line"] == 2
+    stderr = cells.guest.end()[2]
+    assert stderr.startswith(f"{tmp_path}/cell-1.mjs:5\n  return missing\n  ^\n"), stderr
 
 
 def test_what_comes_with_a_cell(cells, tmp_path):
@@ -137,6 +178,7 @@ def test_many_cells(cells):
     for _ in range(300):
         cells.run("n += 1; const again = n")
     assert cells.value("[n, again]") == [300, 300]
+    assert cells.guest.end() == (0, "", "")
 
 
 def test_cells_with_types(typed_cells):
@@ -147,4 +189,8 @@ def test_cells_with_types(typed_cells):
     answer = typed_cells.run("type T = {\n  a: string\n}\nconst t: T = missing")
     assert answer["error"]["line"] == 4
     assert typed_cells.run("const q: = 1")["error"]["type"] == "SyntaxError"
+    typed_cells.run("interface K {\n  a: string\n}\nfunction half(k: K): never {\n  throw k\n}"
+                    "\nconst fail = (): never => {\n  throw new Error('x')\n}")
+    error = typed_cells.run("type U = {\n  a: 1\n}\nfail()")["error"]
+    assert "cell-5.ts:8:" in error["traceback"] and error["line"] == 4, error
     assert typed_cells.value("return w as number") == 7

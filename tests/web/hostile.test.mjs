@@ -265,6 +265,26 @@ test("a million rows leave the page alive", async () => {
   await page.finish();
 });
 
+test("megabytes of what is never closed are read in no time", async () => {
+  const page = await openPage(opened.browser, server);
+  await runProgram(
+    page,
+    `class Page:
+    def __init__(self, text): self.text = text
+    def _repr_html_(self): return "<b>shown</b>" + self.text
+many = 100_000
+for text in ["<a" * many, '<a"' * many, "<!" * many, "<script>" + "</script" * many,
+             "<a " + "x" * 2 * many + ">"]: display(Page(text))`,
+    "python",
+  );
+  await page.locator(".html-frame iframe").nth(4).waitFor();
+  for (const frame of await page.locator(".html-frame iframe").all())
+    await frame.contentFrame().locator("b", { hasText: "shown" }).waitFor();
+  await runProgram(page, "print('alive')", "python");
+  assert.match(await page.locator(".terminal").innerText(), /alive/);
+  await page.finish();
+});
+
 test("a server that goes away in the middle of a stream: what came is kept", async () => {
   const dying = await startServer();
   const page = await openPage(opened.browser, dying);

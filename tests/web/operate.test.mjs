@@ -69,6 +69,35 @@ test("a run of somebody else is seen and killed", async () => {
   await page.finish();
 });
 
+test("a button that asks once more means the run that it was pressed for", async () => {
+  const page = await open("overview");
+  const run = (id) => ({
+    execution_id: id,
+    state: "running",
+    language: "python",
+    created_at: "2026-01-01T00:00:00Z",
+    principal: id,
+  });
+  const killed = [];
+  let runs = [run("first")];
+  await page.route("**/v1/admin/runs*", (route) => route.fulfill({ json: { runs } }));
+  await page.route("**/v1/admin/runs/*", (route) => {
+    killed.push(new URL(route.request().url()).pathname.split("/").at(-1));
+    return route.fulfill({ status: 204 });
+  });
+  await page.goto(`${server.origin}/#/operate/runs`);
+  const buttonOf = (id) => page.locator("tr", { hasText: id }).locator("button");
+  await buttonOf("first").click();
+  runs = [run("second"), run("first")];
+  await buttonOf("second").waitFor();
+  assert.equal(await buttonOf("second").innerText(), "Kill");
+  assert.equal(await buttonOf("first").innerText(), "Really kill");
+  await buttonOf("first").click();
+  await page.locator("button", { hasText: "Really kill" }).waitFor({ state: "detached" });
+  assert.deepEqual(killed, ["first"]);
+  await page.finish();
+});
+
 test("a session of somebody else is seen and killed", async () => {
   const { session_id: id } = await server.ask("/v1/sessions", {
     body: { language: "python" },

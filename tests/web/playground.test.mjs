@@ -72,6 +72,22 @@ test("Ctrl-Enter runs, and output comes while the program runs, in its colours",
   await page.finish();
 });
 
+test("what tells a terminal something else than a colour takes nothing with it", async () => {
+  const page = await open();
+  const print = (text) => `print('${text}', end='', flush=True)\n`;
+  await runProgram(
+    page,
+    print("\\033c") + print("\\0337\\033=\\033(Bone \\033[>4;2mtwo ") +
+      print("\\033[3") + print("1mred\\033[0m ") + print("\\033]0;title\\033") +
+      print("\\\\three \\033[1;") + "import sys\nprint('four', file=sys.stderr)",
+    "python",
+  );
+  assert.equal(await page.locator(".terminal .c1").innerText(), "red");
+  assert.equal(await page.locator(".terminal .dim").count(), 0);
+  assert.match(await textOf(page, ".terminal"), /^one two red three (four\n)?\[1;$/);
+  await page.finish();
+});
+
 test("what is typed over a selection takes its place", async () => {
   const page = await open();
   await writeProgram(page, "import os\nprint('first')", "python");
@@ -233,6 +249,24 @@ test("a program travels in the fragment of a link, and no server sees it", async
   const broken = await open({ path: "/#/play/!!!not-a-program" });
   await broken.getByRole("alert").filter({ hasText: "cannot be read" }).waitFor();
   for (const one of [page, other, broken]) await one.finish();
+});
+
+test("over plain HTTP, where browsers offer less, all of it works", async () => {
+  const page = await open({ path: "/#/connect" });
+  await page.addInitScript(() => {
+    delete Crypto.prototype.randomUUID;
+    delete Navigator.prototype.clipboard;
+  });
+  await page.goto(`${server.origin}/#/play`);
+  await page.reload();
+  await runProgram(page, "print('here')", "python");
+  assert.match(await textOf(page, ".terminal"), /here/);
+  assert.match(await page.getByLabel("Conversation").inputValue(), /^web-[0-9a-f]{8}$/);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Copy the link" }).waitFor();
+  assert.match(await page.getByLabel("Link to this program").inputValue(), /#\/play\/[\w-]+$/);
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.finish();
 });
 
 test("a language that is not here and an empty program do no harm", async () => {

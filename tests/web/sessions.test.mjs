@@ -72,6 +72,47 @@ test("cells share variables; a cell is undone, compared and forked from", async 
   await page.finish();
 });
 
+test("undo and diff go by what the session keeps, not by the order on the page", async () => {
+  const page = await openPage(opened.browser, server, { path: "/#/sessions" });
+  await newSession(page);
+  const first = await runCell(page, "x = 1");
+  const second = await runCell(page, "x = 2\ny = 3");
+  const number = await first.locator(".cell-number").innerText();
+  await first.getByRole("button", { name: "Run cell" }).click();
+  await first.locator(".cell-number").filter({ hasNotText: number }).waitFor();
+  const diff = async (cell) => {
+    await cell.getByRole("button", { name: "Diff" }).click();
+    await cell.locator(".diff").waitFor();
+    return cell.locator(".diff code").allInnerTexts();
+  };
+  assert.deepEqual(await diff(first), ["x"]);
+  assert.deepEqual(await diff(second), ["y"]);
+
+  const badge = (cell) => cell.locator(".cell-head .badge");
+  const undo = page.locator("#notebook").getByRole("button", { name: "Undo last cell" });
+  await undo.click();
+  await badge(first).waitFor();
+  assert.equal(await badge(first).innerText(), "undone");
+  assert.equal(await badge(second).count(), 0);
+  assert.deepEqual((await variables(page)).sort(), ["x", "y"]);
+  const third = await runCell(page, "print(x, y)");
+  assert.match(await third.locator(".terminal").innerText(), /^2 3/);
+
+  const fourth = await runCell(page, "import os, signal\nz = 1\nos.kill(os.getpid(), 9)");
+  assert.equal(await badge(fourth).innerText(), "rolled back");
+  await fourth.locator(".note", { hasText: "variables are as they were" }).waitFor();
+  assert.equal(await fourth.getByRole("button", { name: "Diff" }).count(), 0);
+  await undo.click();
+  await badge(third).waitFor();
+  assert.equal(await badge(third).innerText(), "undone");
+  assert.deepEqual((await variables(page)).sort(), ["x", "y"]);
+  await page.getByRole("button", { name: "Fork" }).click();
+  await page.getByRole("tab", { selected: true }).filter({ hasText: "fork" }).waitFor();
+  assert.equal(await page.locator("#notebook .cell").count(), 3);
+  assert.deepEqual((await variables(page)).sort(), ["x", "y"]);
+  await page.finish();
+});
+
 test("a session is found again, and ended", async () => {
   const { session_id: id } = await server.ask("/v1/sessions", {
     body: { language: "python" },

@@ -15,9 +15,10 @@ export interface Piece {
   style: Style;
 }
 
-// CSI sequences, OSC sequences, and other escapes of one letter.
+// CSI sequences, OSC sequences, and other escapes, and the beginning of one at the end of a text.
 const ESCAPE =
-  /\x1b\[([0-9;:?]*)([ -/]*[@-~])|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
+  /\x1b(?:\[([0-?]*)([ -/]*[@-~])|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[0-Z\\^-~]|[ -/]+[0-~])/g;
+const OPEN = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,4096}\x1b?|[ -/]*)$/;
 const LONGEST_OPEN = 4200;
 
 export class AnsiReader {
@@ -31,19 +32,22 @@ export class AnsiReader {
     let end = 0;
     for (const match of all.matchAll(ESCAPE)) {
       this.add(pieces, all.slice(end, match.index));
-      if (match[2] === "m") this.change(match[1] ?? "");
+      if (match[2] === "m" && !/[<-?]/.test(match[1]!)) this.change(match[1]!);
       end = match.index + match[0].length;
     }
     // An escape that is not complete waits for the rest of it.
     const rest = all.slice(end);
-    const start = rest.lastIndexOf("\x1b");
-    if (start >= 0 && rest.length - start < LONGEST_OPEN) {
-      this.open = rest.slice(start);
-      this.add(pieces, rest.slice(0, start));
-    } else {
-      this.add(pieces, rest);
-    }
+    const open = OPEN.exec(rest)?.[0] ?? "";
+    this.open = open.length < LONGEST_OPEN ? open : "";
+    this.add(pieces, rest.slice(0, rest.length - this.open.length));
     return pieces;
+  }
+
+  // Nothing more comes: what has waited is text.
+  release(): string {
+    const text = this.open.replaceAll("\x1b", "");
+    this.open = "";
+    return text;
   }
 
   private add(pieces: Piece[], text: string): void {

@@ -21,9 +21,14 @@ const SILENT = new Set(
   ).split(" "),
 );
 const VOID = new Set(["br", "hr", "img", "col"]);
-const TAG =
-  /<(\/?)([a-zA-Z][^\s/>]{0,40})((?:[^'">]|"[^"]*"|'[^']*')*)>|<!--[\s\S]*?(?:-->|$)|<[!?][^>]*>/g;
-const ATTRIBUTE = /([^\s=/"'>]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)/g;
+// None of them looks twice at what it has refused, as programs may write megabytes of beginnings: a
+// tag has no "<" outside of quotes, a comment may reach to the end, a name is whole or none.
+const TAG = new RegExp(
+  /<(\/?)([a-zA-Z][^\s/<>'"]*)(?![^\s/<>'"])((?:[^'"<>]|"[^"]*"|'[^']*')*)>/.source +
+    /|<!--[\s\S]*?(?:-->|$)|<[!?][^>]*(?:>|$)/.source,
+  "g",
+);
+const ATTRIBUTE = /(?<![^\s=/"'>])([^\s=/"'>]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)/g;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const COLOR = /(?:^|[;\s])background(?:-color)?\s*:\s*(#[0-9a-fA-F]{3,6}|[a-z]{3,20})\s*(?:;|$)/;
 const ALIGN = /(?:^|[;\s])text-align\s*:\s*(left|right|center)\b/;
@@ -67,10 +72,11 @@ function closing(name: string): string {
 }
 
 function behind(text: string, name: string, from: number): number {
-  const close = new RegExp(`</${name}[^>]*>`, "gi");
+  const close = new RegExp(`</${name}`, "gi");
   close.lastIndex = from;
   const found = close.exec(text);
-  return found ? found.index + found[0].length : text.length;
+  const end = found ? text.indexOf(">", found.index) : -1;
+  return end < 0 ? text.length : end + 1;
 }
 
 function attributes(tag: string, text: string): string {

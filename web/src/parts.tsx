@@ -99,15 +99,20 @@ export function Meter({
   );
 }
 
+// False if the person does not allow it, and over plain HTTP, where pages have no clipboard.
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [said, say] = useState("");
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      say("Copied");
-    } catch {
-      say("Select and copy by hand");
-    }
+    say((await copyText(text)) ? "Copied" : "Select and copy by hand");
     setTimeout(() => say(""), 2000);
   };
   return (
@@ -157,11 +162,13 @@ export function Table<T>({
   columns,
   empty,
   caption,
+  id,
 }: {
   rows: T[];
   columns: Column<T>[];
   empty: string;
   caption: string;
+  id?(row: T): string; // by which a row is known again; needed where a cell keeps a state
 }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
@@ -179,7 +186,7 @@ export function Table<T>({
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={index}>
+            <tr key={id ? id(row) : index}>
               {columns.map((one) => (
                 <td class={one.kind} key={one.title}>
                   {one.cell(row)}

@@ -66,11 +66,11 @@ export function useRun(): Running {
         },
         controller.signal,
       );
-      shown.flush();
+      shown.end();
       setState({ phase: "ended", result, lost });
       return result;
     } catch (error) {
-      shown.flush();
+      shown.end();
       setState({
         phase: "ended",
         lost,

@@ -84,6 +84,15 @@ export class Terminal {
     if (follow) this.body.scrollTop = this.body.scrollHeight;
   }
 
+  // Nothing more comes.
+  end(): void {
+    this.flush();
+    for (const stream of ["stdout", "stderr"] as const) {
+      this.waiting.push({ stream, text: this.readers[stream].release() });
+    }
+    this.flush();
+  }
+
   private append(stream: Stream, text: string): void {
     for (let at = 0; at < text.length; at += LARGEST_CHUNK) {
       const part = text.slice(at, at + LARGEST_CHUNK);

@@ -7,7 +7,7 @@ import { Editor } from "../editor";
 import { EXAMPLES } from "../examples";
 import { Files } from "../files";
 import { bytes, seconds } from "../format";
-import { Message } from "../parts";
+import { copyText, Message } from "../parts";
 import { Outcome, useRun } from "../runner";
 import { listRunners, type Limits, type Runner } from "../runs";
 import { may } from "../session";
@@ -37,9 +37,15 @@ function readDraft(): Draft {
   return { code: EXAMPLES[0]!.code, language: EXAMPLES[0]!.language };
 }
 
+// Of what a page has over plain HTTP, too.
+function newName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(4));
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
 function ownConversation(): string {
   const key = "belljar.conversation";
-  const kept = sessionStorage.getItem(key) ?? `web-${crypto.randomUUID().slice(0, 8)}`;
+  const kept = sessionStorage.getItem(key) ?? newName();
   sessionStorage.setItem(key, kept);
   return kept;
 }
@@ -262,10 +268,7 @@ function ShareButton({ draft, onProblem }: { draft: Draft; onProblem(text: strin
     try {
       const made = `${location.origin}/#/play/${await encodeSnippet(draft)}`;
       setLink(made);
-      await navigator.clipboard.writeText(made).then(
-        () => say("Link copied"),
-        () => say("Copy the link"),
-      );
+      say((await copyText(made)) ? "Link copied" : "Copy the link");
       setTimeout(() => say(""), 2500);
     } catch (error) {
       onProblem(explain(error));

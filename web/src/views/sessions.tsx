@@ -5,9 +5,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, explain } from "../api";
 import { Editor } from "../editor";
 import { seconds } from "../format";
-import { Message, SureButton } from "../parts";
+import { Badge, Message, SureButton } from "../parts";
 import { Outcome, useRun } from "../runner";
 import { listRunners, type Runner, type RunResult } from "../runs";
+
+const MOST_NOTES = 20;
 
 interface Session {
   session_id: string;
@@ -30,19 +32,37 @@ interface Changes {
 interface Cell {
   key: number;
   code: string;
-  number?: number; // by which the session counts it
-  variables?: string[]; // there were after it
-  undone?: boolean;
+  number?: number; // by which the session counts its last run
+  state?: string; // what became of that run: "kept", "rolled_back", "lost", or "undone"
+}
+
+// What the session can go back over, a run of a cell each; a cell may have more of them.
+interface Step {
+  key: number; // of the cell
+  variables: string[]; // there were after it
 }
 
 interface Notebook {
   session: Session;
   cells: Cell[];
-  variables: string[];
+  history: Step[];
 }
 
 let keys = 0;
 const newCell = (code = ""): Cell => ({ key: (keys += 1), code });
+// The cells that made a session what it is, as the cells of another one.
+function copyOf({ cells, history }: Notebook): Pick<Notebook, "cells" | "history"> {
+  const copies = new Map(
+    cells
+      .filter((one) => history.some((step) => step.key === one.key))
+      .map((one) => [one.key, { ...newCell(one.code), number: one.number, state: "kept" }]),
+  );
+  return {
+    cells: [...copies.values(), newCell()],
+    history: history.map((step) => ({ ...step, key: copies.get(step.key)!.key })),
+  };
+}
+
 const address = (id: string) => `/v1/sessions/${encodeURIComponent(id)}`;
 
 export function Sessions() {
@@ -63,7 +83,7 @@ export function Sessions() {
         const found = page.sessions.map((session) => ({
           session,
           cells: [newCell()],
-          variables: [],
+          history: [],
         }));
         // One that was begun in the meantime stays.
         setNotebooks((begun) => {
@@ -89,23 +109,14 @@ export function Sessions() {
   const begin = () =>
     attempt(async () => {
       const session = await ask<Session>("/v1/sessions", { body: { language } });
-      add({ session, cells: [newCell()], variables: [] });
+      add({ session, cells: [newCell()], history: [] });
     });
   const fork = (from: Notebook) =>
     attempt(async () => {
       const session = await ask<Session>(`${address(from.session.session_id)}/fork`, {
         method: "POST",
       });
-      add({
-        session,
-        variables: from.variables,
-        cells: [
-          ...from.cells
-            .filter((one) => one.number && !one.undone)
-            .map((one) => ({ ...newCell(one.code), number: one.number, variables: one.variables })),
-          newCell(),
-        ],
-      });
+      add({ session, ...copyOf(from) });
     });
   const end = (notebook: Notebook) =>
     attempt(async () => {
@@ -193,24 +204,23 @@ interface PagesProperties {
 }
 
 function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
-  const { session, cells, variables } = notebook;
+  const { session, cells, history } = notebook;
+  const variables = history.at(-1)?.variables ?? [];
   const [problem, setProblem] = useState("");
 
-  const ended = async (cell: Cell, result: RunResult) => {
-    const number = result.session?.cell;
-    onChange((before) => {
-      const variables = result.session?.state === "kept" ? result.variables : before.variables;
-      return {
-        ...before,
-        variables,
-        cells: [
-          ...before.cells.map((one) =>
-            one.key === cell.key ? { ...one, number, variables, undone: false } : one,
-          ),
-          ...(before.cells.at(-1)?.key === cell.key ? [newCell()] : []),
-        ],
-      };
-    });
+  const ended = async ({ key }: Cell, result: RunResult) => {
+    const { cell: number, state } = result.session ?? {};
+    onChange((before) => ({
+      ...before,
+      history:
+        state === "kept"
+          ? [...before.history, { key, variables: result.variables }]
+          : before.history,
+      cells: [
+        ...before.cells.map((one) => (one.key === key ? { ...one, number, state } : one)),
+        ...(before.cells.at(-1)?.key === key ? [newCell()] : []),
+      ],
+    }));
     await refresh();
   };
   const refresh = async () => {
@@ -226,25 +236,28 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
     try {
       const now = await ask<Session>(`${address(session.session_id)}/undo`, { body: { cells: 1 } });
       onChange((before) => {
-        const alive = before.cells.filter((one) => one.number && !one.undone);
-        const last = alive.at(-1);
+        const last = before.history.at(-1)?.key;
         return {
           ...before,
           session: now,
-          variables: alive.at(-2)?.variables ?? [],
-          cells: before.cells.map((one) => (one === last ? { ...one, undone: true } : one)),
+          history: before.history.slice(0, -1),
+          cells: before.cells.map((one) => (one.key === last ? { ...one, state: "undone" } : one)),
         };
       });
     } catch (error) {
       setProblem(explain(error));
     }
   };
-  const done = cells.filter((one) => one.number && !one.undone);
+  const lastRun = (cell: Cell) => history.map((step) => step.key).lastIndexOf(cell.key);
   return (
     <div class="notebook">
       <div class="cells">
         <div class="toolbar">
-          <button type="button" onClick={undo} disabled={done.length === 0 || !session.checkpoints}>
+          <button
+            type="button"
+            onClick={undo}
+            disabled={history.length === 0 || !session.checkpoints}
+          >
             Undo last cell
           </button>
           <button type="button" onClick={onFork} disabled={!session.checkpoints}>
@@ -259,7 +272,7 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
             key={cell.key}
             cell={cell}
             session={session}
-            back={done.includes(cell) ? done.length - done.indexOf(cell) : 0}
+            back={lastRun(cell) < 0 ? 0 : history.length - lastRun(cell)}
             onCode={(code) =>
               onChange((before) => ({
                 ...before,
@@ -295,7 +308,7 @@ function Pages({ notebook, onFork, onEnd, onChange }: PagesProperties) {
 interface CellProperties {
   cell: Cell;
   session: Session;
-  back: number; // how many cells ago it ran
+  back: number; // how many steps ago it ran; 0: the session knows of no run
   onCode(code: string): void;
   onEnded(result: RunResult): Promise<void>;
 }
@@ -328,12 +341,16 @@ function CellView({ cell, session, back, onCode, onEnded }: CellProperties) {
   };
   return (
     <article
-      class={`card cell ${cell.undone ? "undone" : ""}`}
+      class={`card cell ${cell.state === "undone" ? "undone" : ""}`}
       aria-label={cell.number ? `Cell ${cell.number}` : "New cell"}
     >
       <div class="cell-head">
         <span class="cell-number">{cell.number ? `[${cell.number}]` : "[ ]"}</span>
-        {cell.undone && <span class="badge calm">undone</span>}
+        {cell.state && cell.state !== "kept" && (
+          <Badge kind={cell.state === "undone" ? "calm" : "bad"}>
+            {cell.state.replace("_", " ")}
+          </Badge>
+        )}
         <span class="grow" />
         {back > 0 && (
           <button type="button" class="small" onClick={compare}>
@@ -360,6 +377,11 @@ function CellView({ cell, session, back, onCode, onEnded }: CellProperties) {
       {problem && <Message>{problem}</Message>}
       {diff && <Diff diff={diff} />}
       <Outcome running={running} />
+      {running.result?.session?.notes.slice(0, MOST_NOTES).map((note) => (
+        <p class="note" key={note}>
+          {note}
+        </p>
+      ))}
     </article>
   );
 }

@@ -59,6 +59,7 @@ export function Runs() {
         caption="Runs"
         rows={runs.value?.runs ?? []}
         empty="No such runs."
+        id={(row) => row.execution_id}
         columns={[
           {
             title: "Run",
@@ -119,6 +120,7 @@ export function LiveSessions() {
         caption="Sessions"
         rows={(sessions.value?.sessions ?? []).slice(0, 200)}
         empty="No session lives now."
+        id={(row) => row.session_id}
         columns={[
           {
             title: "Session",

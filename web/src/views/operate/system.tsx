@@ -320,6 +320,7 @@ export function Tokens() {
         caption="Tokens"
         rows={tokens.value?.tokens ?? []}
         empty="No named tokens."
+        id={(row) => row.name}
         columns={[
           { title: "Name", cell: (row) => row.name },
           { title: "Roles", cell: (row) => row.roles.join(", ") },
