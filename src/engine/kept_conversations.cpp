@@ -243,7 +243,7 @@ Task<Result<FilePart>> KeptConversations::read_file(FileName name, ByteRange ran
 Task<Result<FilePart>> KeptConversations::read_for_run(FileName name, ByteRange range) {
     range.length = std::min(range.length, kMostRead);
     BJ_CO_TRY_VOID(check(name));
-    Result<FilePart> part = co_await threads_.run([this, range, name = std::move(name)] {
+    Result<FilePart> part = co_await serve(name, FileQueue::Kind::Look, [this, range, name] {
         return store_.read(name, range.offset, range.length);
     });
     co_return part;
