@@ -122,7 +122,7 @@ TEST(AuditEntries, SecretsAndTokensNeverAppear) {
 TEST(AuditEntries, EverySecretOfATextIsMasked) {
     const Redaction redaction({"1234", "12345678"});
     EXPECT_EQ(redaction.clean("1234123412345678 1234", 100), "********* ***");
-    EXPECT_EQ(redaction.clean("bj_ bj_0123456789abcdef;bj_short;bj_0123456789abcdef", 100),
+    EXPECT_EQ(redaction.clean("bj_ bj_abcdefghijklmnop;bj_short;bj_abcdefghijklmnop", 100),
               "bj_ ***;bj_short;***");
     EXPECT_EQ(redaction.clean("", 100), "");
 }

@@ -127,12 +127,7 @@ TEST_F(VerificationTest, FindsExchangedAndMissingFiles) {
     write(trail_name(2), two);
     for (const std::string& name : files()) {
         std::filesystem::rename(place / name, place / "away");
-        if (name != kKeyFile) {  // who has only the public half can still verify
-            EXPECT_NE(fault(), "") << name;
-        } else {
-            EXPECT_EQ(fault(), "");
-            EXPECT_FALSE(verify().notes.empty());
-        }
+        EXPECT_NE(fault(), "") << name;
         std::filesystem::rename(place / "away", place / name);
     }
     EXPECT_EQ(fault(), "");

@@ -743,11 +743,12 @@ TEST_F(NestedWardenTest, AJarIsInAllOfItsCgroups) {
     send_launch(launch_of(1, {"/bin/sleep", "1000"}));
     expect_started(1);
     const auto init = read_number(fmt::format("/proc/{0}/task/{0}/children", warden));
-    const std::string cgroups =
+    const std::string joined =
         read_file(fmt::format("/proc/{}/cgroup", init), kibibytes(64)).value();
-    for (std::size_t tree = 0; tree < host.tree_count; ++tree) {
-        const std::string path = std::filesystem::path(host.trees.at(tree).data()).filename();
-        EXPECT_NE(cgroups.find(path + "/jar-1\n"), std::string::npos) << path << "\n" << cgroups;
+    for (const std::string& path : cgroups->paths()) {
+        const std::filesystem::path own = std::filesystem::path(path) / "jar-1";
+        const std::string name = own.parent_path().filename().string() + "/jar-1\n";
+        EXPECT_EQ(joined.find(name) != std::string::npos, std::filesystem::exists(own)) << joined;
     }
     EXPECT_EQ(stop(), 0);
 }
