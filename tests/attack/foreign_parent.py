@@ -1,5 +1,5 @@
 # class: HostDoS
-# tries: leave a dead child to whoever is outside of the jar, where nobody would reap it and let init end
+# tries: leave a dead child to somebody outside who does not reap it, so that init cannot end
 # expects: the kernel is not asked for it
 import errno
 import os

@@ -87,7 +87,8 @@ def test_variables_of_blocks_last(cells):
     "class Set {}\nclass Map {}",
     "const Object = 1, Array = 2, Number = 3, JSON = 4, Buffer = 5, setTimeout = 6",
     "class Error {}\nclass RegExp {}\nclass WeakMap {}",
-    "process.stdout.write = () => true", "Object.defineProperty(process, 'stderr', { value: null }); 1"])
+    "process.stdout.write = () => true",
+    "Object.defineProperty(process, 'stderr', { value: null }); 1"])
 def test_what_a_cell_takes_away_is_there_for_the_next(cells, code):
     cells.run("let keep = 7")
     cells.value(code)
