@@ -58,15 +58,18 @@ isolation::Disk disk_for(const runner::Manifest& manifest, const RunRequest& req
     return needs_none ? isolation::Disk::None : isolation::Disk::Own;
 }
 
-// The program as a file of its workspace: a launcher's, or the one that the bootstrap writes for a
+// The program as a file of its workspace: a launcher's, or the one that a bootstrap writes for a
 // program that asks for its own file.
-std::optional<ProgramFile> program_file(const runner::Manifest& manifest,
-                                        const RunRequest& request) {
-    if (!manifest.has_launcher() && manifest.runner != "cpython") {
-        return std::nullopt;
+ProgramFile program_file(const runner::Manifest& manifest, const RunRequest& request) {
+    ProgramFile file{.sha256 = crypto::sha256_hex(request.code)};
+    if (manifest.has_launcher()) {
+        file.names = {manifest.file};
+    } else if (manifest.runner == "cpython") {
+        file.names = {"main.py"};
+    } else {
+        file.names = {"main.cjs", "main.mjs"};
     }
-    return ProgramFile{.path = manifest.has_launcher() ? manifest.file : "main.py",
-                       .sha256 = crypto::sha256_hex(request.code)};
+    return file;
 }
 
 // Without a cgroup each process is limited as it starts.
@@ -567,8 +570,10 @@ Task<Result<RunResult>> Engine::run_once(const RunPlan* plan, const runner::Mani
     GuestInput input{.request = runner::encode_request(*manifest, plan->request, mark),
                      .stdin_text = plan->request.stdin_text};
     const StayPtr stay = live.stay;
-    std::optional<ProgramFile> program =
-        stay ? program_file(*manifest, plan->request) : std::nullopt;
+    std::optional<ProgramFile> program;
+    if (stay) {
+        program = program_file(*manifest, plan->request);
+    }
     Result<End> end = co_await (await_end(&jar, stay, std::move(program), give_up) &&
                                 io.pump(std::move(input), std::move(live)));
     cancellation->on_request(nullptr);

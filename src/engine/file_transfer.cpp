@@ -143,7 +143,7 @@ class AccessList {
 
    private:
     [[nodiscard]] bool is_program(const std::string& path) const {
-        return program_ && program_->path == path;
+        return program_ && program_->may_be(path);
     }
     static void take_first(const std::set<std::string>& all, std::vector<std::string>& some,
                            std::uint64_t& more) {
@@ -219,7 +219,7 @@ class Taker final : public jar::PackSink {
         if (!std::exchange(coming_, false)) {
             return {};
         }
-        const bool program = program_ && program_->path == path_;
+        const bool program = program_ && program_->may_be(path_);
         return changes_.end_file(program ? std::string_view(program_->sha256) : "");
     }
 

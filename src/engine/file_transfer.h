@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -25,10 +27,15 @@ struct FileChannel {
     std::map<std::string, storage::StoredEntry> known{};
 };
 
-// The program that a launcher puts into the workspace. It is not one of the conversation's files.
+// The program as a launcher or a bootstrap puts it into the workspace, under one of these names. It
+// is not one of the conversation's files.
 struct ProgramFile {
-    std::string path{};
+    std::vector<std::string> names{};
     std::string sha256{};
+
+    [[nodiscard]] bool may_be(std::string_view path) const {
+        return std::ranges::find(names, path) != names.end();
+    }
 };
 
 struct LeftFile {

@@ -140,11 +140,13 @@ TEST_F(FileTransferTest, TheProgramItselfIsNotKept) {
     start_courier();
     ASSERT_TRUE(give());
     change("main.sh", "echo");
-    EXPECT_TRUE(take(ProgramFile{.path = "main.sh", .sha256 = crypto::sha256_hex("echo")})
-                    ->changes.empty());
+    EXPECT_TRUE(
+        take(ProgramFile{.names = {"main.cjs", "main.sh"}, .sha256 = crypto::sha256_hex("echo")})
+            ->changes.empty());
     change("main.sh", "rewritten");
     EXPECT_EQ(
-        take(ProgramFile{.path = "main.sh", .sha256 = crypto::sha256_hex("echo")})->changes.size(),
+        take(ProgramFile{.names = {"main.cjs", "main.sh"}, .sha256 = crypto::sha256_hex("echo")})
+            ->changes.size(),
         1U);
 }
 

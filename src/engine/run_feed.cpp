@@ -29,14 +29,40 @@ Result<RunFeed::Subscription> RunFeed::subscribe(const std::string& principal, O
     if (watchers_ >= bounds_.watchers) {
         return fail(ErrorCode::Overloaded, "as many watch runs here as may");
     }
-    Lane& lane = lanes_[principal];
-    if (lane.watchers.size() >= bounds_.watchers_each) {
+    const LanePtr lane = lane_of(principal);
+    if (lane->watchers.size() >= bounds_.watchers_each) {
         return fail(ErrorCode::QuotaReached, "you watch your runs as often as you may");
     }
     ++watchers_;
     return Subscription(
         *this, lane,
-        lane.watchers.insert(lane.watchers.end(), {output, alerts, std::move(listener)}));
+        lane->watchers.insert(lane->watchers.end(), {output, alerts, std::move(listener)}));
+}
+
+RunFeed::LanePtr RunFeed::lane_of(const std::string& principal) {
+    auto found = lanes_.find(principal);
+    if (found == lanes_.end()) {
+        if (lanes_.size() >= bounds_.principals) {
+            forget_one();
+        }
+        found = lanes_.emplace(principal, std::make_shared<Lane>()).first;
+        found->second->last = forgotten_;
+    }
+    found->second->used = ++uses_;
+    return found->second;
+}
+
+// Not one whom a run or a watcher holds on to.
+void RunFeed::forget_one() {
+    auto oldest = lanes_.end();
+    for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
+        const bool older = oldest == lanes_.end() || lane->second->used < oldest->second->used;
+        oldest = older && lane->second.use_count() == 1 ? lane : oldest;
+    }
+    if (oldest != lanes_.end()) {
+        forgotten_ = std::max(forgotten_, oldest->second->last);
+        lanes_.erase(oldest);
+    }
 }
 
 RunFeed::Missed RunFeed::since(const std::string& principal, std::uint64_t number) const {
@@ -44,10 +70,10 @@ RunFeed::Missed RunFeed::since(const std::string& principal, std::uint64_t numbe
     if (lane == lanes_.end()) {
         return {.complete = number == 0};
     }
-    const std::deque<FeedEvent>& remembered = lane->second.remembered;
+    const std::deque<FeedEvent>& remembered = lane->second->remembered;
     const auto later = std::ranges::find_if(
         remembered, [&](const FeedEvent& event) { return event.number > number; });
-    const std::uint64_t first = later == remembered.end() ? lane->second.last + 1 : later->number;
+    const std::uint64_t first = later == remembered.end() ? lane->second->last + 1 : later->number;
     return {.events = {later, remembered.end()}, .complete = number + 1 == first};
 }
 
@@ -73,14 +99,14 @@ RunWatch RunFeed::Observation::join(RunWatch watch) {
 void RunFeed::Observation::start(const RunStart& begun) {
     execution_id_ = begun.execution_id;
     feed_.remember(
-        lane_, "run_started",
+        *lane_, "run_started",
         to_text(json::object{{"execution_id", begun.execution_id}, {"language", begun.language}}));
 }
 
 void RunFeed::Observation::write(OutputStream stream, std::string_view bytes) {
-    if (shows_output(lane_)) {
+    if (shows_output(*lane_)) {
         Utf8Stream& characters = characters_[stream == OutputStream::Stdout ? 0 : 1];
-        feed_.show(lane_, execution_id_, stream, characters.take(bytes));
+        feed_.show(*lane_, execution_id_, stream, characters.take(bytes));
     }
 }
 
@@ -98,7 +124,7 @@ void RunFeed::Observation::finish(const Result<execution::RunResult>& result) {
     if (result && result->exit_code) {
         data["exit_code"] = *result->exit_code;
     }
-    feed_.remember(lane_, "run_finished", to_text(data));
+    feed_.remember(*lane_, "run_finished", to_text(data));
 }
 
 void RunFeed::alert(const std::optional<std::string>& principal, std::string data) {
@@ -107,14 +133,14 @@ void RunFeed::alert(const std::optional<std::string>& principal, std::string dat
         if (principal == name) {
             continue;
         }
-        for (const Watcher& watcher : lane.watchers) {
+        for (const Watcher& watcher : lane->watchers) {
             if (watcher.alerts == Alerts::All) {
                 tell(watcher, event);
             }
         }
     }
     if (const auto own = principal ? lanes_.find(*principal) : lanes_.end(); own != lanes_.end()) {
-        remember(own->second, "alert", std::move(data));
+        remember(*own->second, "alert", std::move(data));
     }
 }
 

@@ -41,6 +41,7 @@ class RunFeed {
         std::size_t remembered = 256;  // events of one principal
         std::size_t watchers = 64;
         std::size_t watchers_each = 16;  // of one principal
+        std::size_t principals = 1000;   // whose events are remembered
     };
 
     explicit RunFeed(Bounds bounds);
@@ -53,22 +54,25 @@ class RunFeed {
         Alerts alerts;
         Listener listener;
     };
-    // One principal. Their number is that of the operator's tokens.
+    // One principal. Who has not been here for longest is forgotten where there are many: access
+    // tokens may name any number of them.
     struct Lane {
         std::uint64_t last = 0;
+        std::uint64_t used = 0;  // the later, the higher
         std::deque<FeedEvent> remembered{};
         std::list<Watcher> watchers{};
     };
+    using LanePtr = std::shared_ptr<Lane>;
 
    public:
     // Ends with its destruction; the feed outlives it.
     class Subscription {
        public:
-        Subscription(RunFeed& feed, Lane& lane, std::list<Watcher>::iterator place)
-            : feed_(&feed), lane_(&lane), place_(place) {}
+        Subscription(RunFeed& feed, LanePtr lane, std::list<Watcher>::iterator place)
+            : feed_(&feed), lane_(std::move(lane)), place_(place) {}
         Subscription(Subscription&& other) noexcept
             : feed_(std::exchange(other.feed_, nullptr)),
-              lane_(other.lane_),
+              lane_(std::move(other.lane_)),
               place_(other.place_) {}
         Subscription& operator=(Subscription&&) = delete;
         Subscription(const Subscription&) = delete;
@@ -77,7 +81,7 @@ class RunFeed {
 
        private:
         RunFeed* feed_;
-        Lane* lane_;
+        LanePtr lane_;
         std::list<Watcher>::iterator place_;
     };
 
@@ -102,7 +106,7 @@ class RunFeed {
     // Tells the feed of one run. Shared by the run and its watch; the feed outlives it.
     class Observation : public std::enable_shared_from_this<Observation> {
        public:
-        Observation(RunFeed& feed, Lane& lane) : feed_(feed), lane_(lane) {}
+        Observation(RunFeed& feed, LanePtr lane) : feed_(feed), lane_(std::move(lane)) {}
 
         // The same watch, which tells the feed, too.
         [[nodiscard]] RunWatch join(RunWatch watch);
@@ -113,16 +117,19 @@ class RunFeed {
         void write(OutputStream stream, std::string_view bytes);
 
         RunFeed& feed_;
-        Lane& lane_;
+        LanePtr lane_;
         std::string execution_id_;  // empty: not begun
         std::array<Utf8Stream, 2> characters_;
     };
 
     [[nodiscard]] std::shared_ptr<Observation> observe(const std::string& principal) {
-        return std::make_shared<Observation>(*this, lanes_[principal]);
+        return std::make_shared<Observation>(*this, lane_of(principal));
     }
+    [[nodiscard]] std::size_t principals() const { return lanes_.size(); }
 
    private:
+    LanePtr lane_of(const std::string& principal);
+    void forget_one();
     void tell(const Watcher& watcher, const FeedEvent& event);
     void remember(Lane& lane, std::string_view name, std::string data);
     void show(Lane& lane, const std::string& execution_id, OutputStream stream,
@@ -131,7 +138,9 @@ class RunFeed {
 
     Bounds bounds_;
     std::string epoch_;
-    std::map<std::string, Lane> lanes_;  // by principal
+    std::map<std::string, LanePtr> lanes_;  // by principal
+    std::uint64_t uses_ = 0;
+    std::uint64_t forgotten_ = 0;  // the last number of any who was forgotten; none comes again
     std::size_t watchers_ = 0;
     std::uint64_t failures_ = 0;
 };

@@ -73,6 +73,32 @@ TEST_F(RunFeedTest, RememberedEventsFollowOneThatWasSeen) {
     EXPECT_TRUE(feed.since("ben", 0).complete);
 }
 
+TEST(RunFeedPrincipals, AreForgottenWhereTheyAreMany) {
+    RunFeed feed({.principals = 3});
+    const auto run = [&feed](const std::string& principal) {
+        feed.observe(principal)->join({}).on_start({.execution_id = "run", .language = "python"});
+    };
+    std::vector<std::uint64_t> heard;
+    const auto watcher =
+        feed.subscribe("watched", RunFeed::Output::Left,
+                       [&heard](const FeedEvent& event) { heard.push_back(event.number); });
+    for (int times = 0; times < 5; ++times) {
+        run("gone");
+    }
+    for (int number = 0; number < 100; ++number) {
+        run("one of many " + std::to_string(number));
+        EXPECT_LE(feed.principals(), 3U);
+    }
+    run("watched");
+    EXPECT_EQ(heard, std::vector<std::uint64_t>{1}) << "who is watched stays";
+    EXPECT_FALSE(feed.since("gone", 3).complete);
+    run("gone");
+    const RunFeed::Missed missed = feed.since("gone", 3);
+    EXPECT_FALSE(missed.complete);
+    ASSERT_EQ(missed.events.size(), 1U);
+    EXPECT_GT(missed.events.front().number, 5U) << "no number means two events";
+}
+
 TEST_F(RunFeedTest, WatchersAreBounded) {
     const auto first = feed.subscribe("ann", RunFeed::Output::Left, listener());
     {

@@ -109,6 +109,18 @@ def test_a_program_that_asks_for_its_own_file_leaves_none(talk):
     assert talk.ask(code)["result"] == "mine"
 
 
+@pytest.mark.parametrize("code", [
+    "require('fs').readFileSync(__filename, 'utf8')",
+    "import fs from 'node:fs'\nimport { Worker } from 'node:worker_threads'\n"
+    "fs.readFileSync(new URL(import.meta.url), 'utf8')"])
+def test_a_javascript_program_leaves_none_either(talk, code):
+    for number in range(2):
+        program = f"{code} // {number}"
+        record = talk.ask(program, language="javascript")
+        assert (record["result"], record["files"]) == (program, [])
+    assert talk.names() == []
+
+
 def test_a_file_is_described(talk):
     record = talk.ask("import os; os.makedirs('a b')\nopen('a b/ü.csv', 'w').write('1,2')")
     content = b"1,2"

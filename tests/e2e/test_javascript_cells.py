@@ -78,7 +78,8 @@ def test_variables_of_blocks_last(cells):
     cells.run("for (var i = 0, j; i < 3; i++) { }\nfor (var [k, v] of [[1, 2]]) { }\n"
               "for (var p in { q: 1 }) { }\nfor await (var w of [5]) { }")
     assert cells.value("[i, j === undefined, k, v, p, w]") == [3, True, 1, 2, "q", 5]
-    cells.run("'use strict'\n{\n  i\n  var fs = require('fs')\n}\nfunction f() { var inner = 1 }\nf()")
+    cells.run("'use strict'\n{\n  i\n  var fs = require('fs')\n}\n"
+              "function f() { var inner = 1 }\nf()")
     assert cells.value("[typeof fs.openSync, typeof inner]") == ["function", "undefined"]
 
 

@@ -116,7 +116,7 @@ export function Files({ conversation, version, changed }: Properties) {
       <ul class="file-list">
         {files.map((file) => (
           <FileRow
-            key={file.path}
+            key={`${conversation} ${file.path}`}
             file={file}
             conversation={conversation}
             isNew={changed.has(file.path)}
