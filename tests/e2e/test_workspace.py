@@ -38,8 +38,11 @@ def server_that_keeps_no_jar(own_server):
 
 
 def workspace_of(guest):
-    """(kind of file system, its options) of a running guest's workspace."""
-    for line in pathlib.Path(f"/proc/{guest.pid}/mountinfo").read_text().splitlines():
+    """(kind of file system, its options) of a running guest's workspace; none if it has ended."""
+    lines = []
+    with contextlib.suppress(OSError):
+        lines = pathlib.Path(f"/proc/{guest.pid}/mountinfo").read_text().splitlines()
+    for line in lines:
         place, kind = line.split()[4], line.partition(" - ")[2].split()
         if place == "/workspace":
             return kind[0], kind[2]
