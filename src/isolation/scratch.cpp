@@ -93,17 +93,20 @@ Result<Fd> Scratch::make(std::uint64_t id, uid_t owner) const {
     return made;
 }
 
-Result<void> Scratch::remove(std::uint64_t id) const {
+Result<bool> Scratch::remove(std::uint64_t id, std::size_t& most) const {
     const std::string name = "jar-" + std::to_string(id);
     const Fd left(
         ::openat(directory_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (left.valid()) {
-        BJ_TRY_VOID(jar::remove_content(left));
+        BJ_TRY(const bool empty, jar::remove_some(left, most));
+        if (!empty) {
+            return false;
+        }
     }
     if (::unlinkat(directory_.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
         return fail(system_error("remove a scratch directory"));
     }
-    return {};
+    return true;
 }
 
 Scratch::~Scratch() {

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/fd.h"
@@ -24,7 +26,8 @@ class Scratch {
 
     // A directory with a workspace and a tmp in it that belong to `owner`.
     [[nodiscard]] Result<Fd> make(std::uint64_t id, uid_t owner) const;
-    Result<void> remove(std::uint64_t id) const;
+    // Removes as much of it as jar::remove_some() would. False: not all of it is gone.
+    [[nodiscard]] Result<bool> remove(std::uint64_t id, std::size_t& most) const;
 
    private:
     std::string path_;

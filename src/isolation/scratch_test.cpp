@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 
 #include "jar/scratch.h"
@@ -24,6 +25,11 @@ struct stat status_of(const fs::path& path) {
     struct stat status{};
     EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
     return status;
+}
+
+bool remove_all_of(const Scratch& scratch, std::uint64_t jar) {
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    return scratch.remove(jar, most).value_or(false);
 }
 
 class ScratchTest : public testing::Test {
@@ -95,11 +101,26 @@ TEST_F(ScratchTest, RemovesTheDirectoryOfOneJar) {
     const fs::path own = directories().front();
     fs::create_directories(own / "jar-1" / jar::kWorkspaceName / "a" / "b");
     std::ofstream(own / "jar-1" / jar::kTmpName / "file") << "content";
-    EXPECT_TRUE(scratch.remove(1));
+    EXPECT_TRUE(remove_all_of(scratch, 1));
     EXPECT_FALSE(fs::exists(own / "jar-1"));
     EXPECT_TRUE(fs::exists(own / "jar-2"));
-    EXPECT_TRUE(scratch.remove(1)) << "removing twice is harmless";
-    EXPECT_TRUE(scratch.remove(99));
+    EXPECT_TRUE(remove_all_of(scratch, 1)) << "removing twice is harmless";
+    EXPECT_TRUE(remove_all_of(scratch, 99));
+}
+
+TEST_F(ScratchTest, RemovesNoMoreThanItMay) {
+    const Scratch scratch = Scratch::create(parent).value();
+    ASSERT_TRUE(scratch.make(1, ::geteuid()));
+    const fs::path own = directories().front();
+    for (int number = 0; number < 10; ++number) {
+        std::ofstream(own / "jar-1" / jar::kTmpName / std::to_string(number)) << "content";
+    }
+    std::size_t most = 5;
+    EXPECT_EQ(scratch.remove(1, most).value(), false);
+    EXPECT_EQ(most, 0U);
+    EXPECT_TRUE(fs::exists(own / "jar-1"));
+    EXPECT_TRUE(remove_all_of(scratch, 1));
+    EXPECT_FALSE(fs::exists(own / "jar-1"));
 }
 
 TEST_F(ScratchTest, RemovesEverythingAtItsEnd) {
@@ -169,7 +190,7 @@ TEST_F(ScratchTest, WithoutAPlaceItIsAnError) {
 int be_many_wardens(const fs::path& parent) {
     for (int round = 0; round < 200; ++round) {
         const Result<Scratch> scratch = Scratch::create(parent);
-        if (!scratch || !scratch->make(1, ::geteuid()) || !scratch->remove(1)) {
+        if (!scratch || !scratch->make(1, ::geteuid()) || !remove_all_of(*scratch, 1)) {
             return 1;
         }
     }

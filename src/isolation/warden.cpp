@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "base/id.h"
 #include "jar/device_tree.h"
@@ -23,7 +24,8 @@ namespace {
 
 constexpr auto kFarewellTime = std::chrono::seconds(5);
 constexpr std::size_t kMostZygotes = 64;
-constexpr auto kCgroupRetry = std::chrono::milliseconds(2);
+constexpr auto kRemovalRetry = std::chrono::milliseconds(2);
+constexpr std::size_t kRemovedAtOnce = 1000;  // files, of some microseconds each
 
 // What an epoll entry stands for: the three low bits say which descriptor of the jar.
 enum class Source : std::uint64_t {
@@ -200,7 +202,7 @@ Result<void> Warden::run() {
             }
         }
         enforce_deadlines();
-        remove_ended_cgroups();
+        remove_ended();
         let_retired_go();
     }
     return {};
@@ -229,7 +231,7 @@ Result<void> Warden::watch(const Fd& fd, std::uint64_t tag) const {
 
 int Warden::wait_milliseconds() const {
     if (!ended_.empty()) {
-        return static_cast<int>(kCgroupRetry.count());
+        return static_cast<int>(kRemovalRetry.count());
     }
     TimePoint next = give_up_;
     for (const auto& [id, jar] : jars_) {
@@ -300,7 +302,8 @@ void Warden::launch(const LaunchMessage& message, std::vector<Fd> fds) {
             found->second.kill(KillReason::Cancelled);
             on_jar_exit(message.jar);
         } else if (step > Step::ReadMessage && host_.mode == jar::Mode::Nested) {
-            remove_files_of(message.jar);
+            std::size_t most = kRemovedAtOnce;
+            [[maybe_unused]] const bool removed = are_files_gone(message.jar, most);
         }
     }
 }
@@ -587,7 +590,7 @@ void Warden::on_jar_exit(JarId id) {
     }
 }
 
-// Where no namespace does it: processes that outlived their init, and files.
+// Where no namespace does it: processes that outlived their init.
 void Warden::clean_up_after(const Jar& ended_jar) {
     if (host_.user_count > 0) {
         if (const Result<void> ended = jar::end_processes_of(ended_jar.host_user()); !ended) {
@@ -601,13 +604,14 @@ void Warden::clean_up_after(const Jar& ended_jar) {
     if (const Result<void> ended = jar::end_descendants(own); !ended) {
         log_.error("processes of a jar are left", {{"reason", ended.error().describe()}});
     }
-    remove_files_of(ended_jar.id());
 }
 
-void Warden::remove_files_of(JarId id) {
-    if (const Result<void> removed = scratch_.remove(id); !removed) {
-        log_.error("files of a jar are left", {{"reason", removed.error().describe()}});
+bool Warden::are_files_gone(JarId id, std::size_t& most) {
+    const Result<bool> gone = scratch_.remove(id, most);
+    if (!gone) {
+        log_.error("files of a jar are left", {{"reason", gone.error().describe()}});
     }
+    return gone.value_or(true);
 }
 
 void Warden::enforce_deadlines() {
@@ -625,9 +629,13 @@ void Warden::enforce_deadlines() {
     }
 }
 
-void Warden::remove_ended_cgroups() {
-    std::erase_if(ended_, [this](Jar& jar) {
-        if (!jar.remove_cgroup()) {
+// An init that had time for it has left no files. Of what one has left, some is removed each time,
+// as other jars wait meanwhile.
+void Warden::remove_ended() {
+    std::size_t most = server_gone_ ? std::numeric_limits<std::size_t>::max() : kRemovedAtOnce;
+    std::erase_if(ended_, [&](Jar& jar) {
+        const bool files = host_.mode == jar::Mode::Nested;
+        if (!jar.remove_cgroup() || (files && !are_files_gone(jar.id(), most))) {
             return false;
         }
         users_in_use_.erase(jar.host_user());

@@ -71,10 +71,10 @@ class Warden {
     [[nodiscard]] bool pass_on_report(Jar& jar);
     void on_jar_exit(JarId id);
     void enforce_deadlines();
-    void remove_ended_cgroups();
+    void remove_ended();
     void kill_everything();
     void clean_up_after(const Jar& ended_jar);
-    void remove_files_of(JarId id);
+    [[nodiscard]] bool are_files_gone(JarId id, std::size_t& most);
     void on_out_of_memory(JarId id);
     uid_t next_free_user();
     template <typename Message>
@@ -92,7 +92,7 @@ class Warden {
     Scratch scratch_;
     std::map<JarId, Jar> jars_;
     std::map<std::uint32_t, Zygote> zygotes_;
-    std::vector<Jar> ended_;  // reaped, cgroup still to be removed
+    std::vector<Jar> ended_;  // reaped, cgroup and files still to be removed
     std::set<uid_t> users_in_use_;
     uid_t next_user_ = 0;
     bool server_gone_ = false;

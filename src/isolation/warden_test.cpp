@@ -22,6 +22,7 @@
 #include "isolation/test_init.h"
 #include "jar/landlock.h"
 #include "jar/pack_stream.h"
+#include "jar/scratch.h"
 
 namespace belljar::isolation {
 namespace {
@@ -763,6 +764,30 @@ TEST_F(NestedWardenTest, NothingOutlivesAJar) {
         const EndedMessage ended = expect_ended(jar);
         EXPECT_EQ(WEXITSTATUS(ended.wait_status), 4);
     }
+    EXPECT_TRUE(
+        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
+    EXPECT_EQ(stop(), 0);
+}
+
+// More than are removed at once.
+TEST_F(NestedWardenTest, FilesThatInitDidNotRemoveAreRemoved) {
+    get_ready();
+    send_launch(launch_of(1, {"/usr/bin/python3", "-c",
+                              "import time\n"
+                              "for number in range(5000): open(f'file-{number}', 'w').close()\n"
+                              "print('there', flush=True)\n"
+                              "time.sleep(1000)"}));
+    expect_started(1);
+    const auto files = [this] {
+        const std::filesystem::directory_iterator own(scratch);
+        const std::filesystem::directory_iterator made(own->path() / "jar-1" / jar::kWorkspaceName);
+        return std::distance(begin(made), end(made)) == 5000;
+    };
+    ASSERT_TRUE(becomes_true(files, std::chrono::seconds(20)));
+    const auto init =
+        static_cast<pid_t>(read_number(fmt::format("/proc/{0}/task/{0}/children", warden)));
+    ASSERT_EQ(::kill(init, SIGKILL), 0);
+    expect_ended(1);
     EXPECT_TRUE(
         becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
     EXPECT_EQ(stop(), 0);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,10 +32,11 @@ Fd open_below(const Fd& parent, const char* name) {
     return Fd(opened);
 }
 
-// Removes files and empty directories and calls `on_full` with the name of each other directory.
-// Says whether there was anything. What is mounted counts as busy, which is an error.
+// Removes files and empty directories and calls `on_full` with the name of each other directory, as
+// long as `most` of them are left. Says whether there was anything. What is mounted counts as busy,
+// which is an error.
 template <typename OnFull>
-Result<bool> remove_entries(const Fd& directory, OnFull on_full) {
+Result<bool> remove_entries(const Fd& directory, std::size_t& most, OnFull on_full) {
     ::fchmod(directory.get(), 0700);  // its owner may have locked itself out
     const Entries entries = list(directory);
     if (!entries) {
@@ -42,12 +44,13 @@ Result<bool> remove_entries(const Fd& directory, OnFull on_full) {
     }
     bool found = false;
     errno = 0;
-    while (const dirent* entry = ::readdir(entries.get())) {
+    while (const dirent* entry = most > 0 ? ::readdir(entries.get()) : nullptr) {
         const char* name = entry->d_name;
         if (std::string_view(name) == "." || std::string_view(name) == "..") {
             continue;
         }
         found = true;
+        --most;
         if (::unlinkat(directory.get(), name, 0) != 0 &&
             ::unlinkat(directory.get(), name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
             if (errno != ENOTEMPTY && errno != EEXIST) {
@@ -78,14 +81,14 @@ Result<void> move_up(const Fd& from, const char* name, const Fd& top) {
     return {};
 }
 
-Result<void> remove_directory(const Fd& top, const char* name) {
+Result<void> remove_directory(const Fd& top, const char* name, std::size_t& most) {
     const Fd inner = open_below(top, name);
     if (!inner.valid()) {
         return fail(system_error("open directory"));
     }
-    BJ_TRY_VOID(
-        remove_entries(inner, [&](const char* deeper) { return move_up(inner, deeper, top); }));
-    // If the listing has missed something, the next pass finds the directory again.
+    BJ_TRY_VOID(remove_entries(inner, most,
+                               [&](const char* deeper) { return move_up(inner, deeper, top); }));
+    // If something is left in it, the next pass finds the directory again.
     if (::unlinkat(top.get(), name, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY && errno != EEXIST) {
         return fail(system_error("rmdir"));
     }
@@ -96,13 +99,19 @@ Result<void> remove_directory(const Fd& top, const char* name) {
 
 // Without recursion, and with a few descriptors however deep the tree is: a directory inside a
 // directory is moved up to the top, until there is none.
-Result<void> remove_content(const Fd& directory) {
+Result<bool> remove_some(const Fd& directory, std::size_t& most) {
     bool left = true;
-    while (left) {
-        BJ_TRY(left, remove_entries(directory, [&directory](const char* name) {
-                   return remove_directory(directory, name);
+    while (left && most > 0) {
+        BJ_TRY(left, remove_entries(directory, most, [&](const char* name) {
+                   return remove_directory(directory, name, most);
                }));
     }
+    return !left;
+}
+
+Result<void> remove_content(const Fd& directory) {
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    BJ_TRY_VOID(remove_some(directory, most));
     return {};
 }
 

@@ -128,6 +128,28 @@ TEST_F(ScratchContentTest, RemovesManyFilesAndDirectories) {
     EXPECT_TRUE(remove_content(top));
 }
 
+// However few at a time, until nothing is left.
+TEST_F(ScratchContentTest, RemovesSomeAtATime) {
+    for (int number = 0; number < 25; ++number) {
+        write_file(inside / ("file-" + std::to_string(number)));
+    }
+    make_deep_tree(top, 20, "d");
+    fs::create_directories(inside / "a" / "b");
+    write_file(inside / "a" / "b" / "file");
+    int times = 0;
+    for (bool done = false; !done; ++times) {
+        std::size_t most = 3;
+        const Result<bool> some = remove_some(top, most);
+        ASSERT_TRUE(some);
+        done = *some;
+        EXPECT_TRUE(is_empty(top) || most == 0);
+        ASSERT_LT(times, 1000);
+    }
+    EXPECT_GT(times, 10);
+    std::size_t most = 0;
+    EXPECT_FALSE(remove_some(top, most).value()) << "it has not looked";
+}
+
 TEST_F(ScratchContentTest, InterpretsNoName) {
     const std::string longest(255, 'n');
     const std::vector<std::string> names{longest, "\xff\xfe\x80", "new\nline", " ",  "-rf",
