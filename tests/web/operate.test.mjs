@@ -69,6 +69,22 @@ test("a run of somebody else is seen and killed", async () => {
   await page.finish();
 });
 
+test("a view that is chosen while another is being shown is shown", async () => {
+  const page = await open("overview");
+  await page.addInitScript(() => {
+    // What a view does once it is shown comes later than usual.
+    globalThis.requestAnimationFrame = () => 0;
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector("nav[aria-label=Views]")) return;
+      observer.disconnect();
+      location.hash = "#/operate/runs";
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.reload();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await page.finish();
+});
+
 test("a button that asks once more means the run that it was pressed for", async () => {
   const page = await open("overview");
   const run = (id) => ({

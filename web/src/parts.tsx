@@ -129,22 +129,24 @@ export function usePolled<T>(load: () => Promise<T>, every: number, keys: unknow
   latest.current = load;
   const again = useRef<() => void>(() => undefined);
   useEffect(() => {
-    let alive = true;
     let timer = 0;
+    let asked = 0; // only the last question's answer counts
     const step = async () => {
       clearTimeout(timer);
+      const mine = (asked += 1);
       try {
         const value = await latest.current();
-        if (alive) setState({ value });
+        if (mine === asked) setState({ value });
       } catch (error) {
-        if (alive) setState((before) => ({ ...before, error: explain(error) }));
+        if (mine === asked) setState((before) => ({ ...before, error: explain(error) }));
       }
-      if (alive && every > 0) timer = window.setTimeout(step, every);
+      if (mine === asked && every > 0) timer = window.setTimeout(step, every);
     };
     again.current = step;
     void step();
     return () => {
-      alive = false;
+      asked = 0;
+      again.current = () => undefined;
       clearTimeout(timer);
     };
   }, keys);

@@ -25,6 +25,11 @@ export class Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, again] = useState(0);
-  useEffect(() => store.subscribe(() => again((count) => count + 1)), [store]);
-  return store.value;
+  const shown = store.value;
+  useEffect(() => {
+    const look = () => again((count) => count + 1);
+    if (store.value !== shown) look(); // it has changed before anybody listened
+    return store.subscribe(look);
+  }, [store]);
+  return shown;
 }
