@@ -194,11 +194,17 @@ def unit(run):
     return report
 
 
+def pytest_expression(part):
+    """For names that have all of its words; pytest keeps some words and signs for itself."""
+    words = [word for word in re.findall(r"\w+", part) if word not in ("and", "or", "not")]
+    return f"({' and '.join(words)})" if words else "nothing_of_that_name"
+
+
 def run_pytest(run, suite, folder, junit):
     command = [PYTHON, "-B", "-m", "pytest", folder, "-q", "-p", "no:cacheprovider",
                f"--junitxml={junit}"]
     if run.filters:
-        command += ["-k", " or ".join(run.filters)]
+        command += ["-k", " or ".join(map(pytest_expression, run.filters))]
     no_tests_selected = 5
     harmless = (0, no_tests_selected) if run.filters else (0,)
     return run_with_junit(suite, command, junit, run, suite, harmless_codes=harmless)
