@@ -8,8 +8,9 @@
 # Sources are every *.cpp beside the CMakeLists.txt; *_test.cpp go into one test program per folder.
 # PRECOMPILED names a set of headers of precompiled.cmake; without, it is `plain`. JOINED is for
 # what only the server links: a small program would get more than it needs with a file it needs.
+# ONE_THREAD is for what runs in processes that have one and must not have more.
 function(belljar_module name)
-  cmake_parse_arguments(MODULE "JOINED" "PRECOMPILED" "LINK" ${ARGN})
+  cmake_parse_arguments(MODULE "JOINED;ONE_THREAD" "PRECOMPILED" "LINK" ${ARGN})
   if(NOT MODULE_PRECOMPILED)
     set(MODULE_PRECOMPILED plain)
   endif()
@@ -35,6 +36,9 @@ function(belljar_module name)
   endif()
   set_property(GLOBAL APPEND PROPERTY BELLJAR_MODULES ${name})
 
+  if(MODULE_ONE_THREAD AND BELLJAR_SANITIZE STREQUAL "thread")
+    set(tests "")
+  endif()
   if(tests AND BELLJAR_TESTS)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE belljar_${name} GTest::gtest GTest::gtest_main)
@@ -43,6 +47,27 @@ function(belljar_module name)
     belljar_use_precompiled_in_test(${name}_test ${MODULE_PRECOMPILED})
     set_property(GLOBAL APPEND PROPERTY BELLJAR_UNIT_TESTS ${name}_test)
   endif()
+endfunction()
+
+# Links a program that has one thread with folders of src/. The thread sanitizer starts a thread of
+# its own in each process, and who has two gets no user namespace: there it goes without.
+function(belljar_link_one_thread program)
+  if(NOT BELLJAR_SANITIZE STREQUAL "thread")
+    belljar_link(${program} PRIVATE ${ARGN})
+    return()
+  endif()
+  set(sources "")
+  foreach(folder IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp")
+    list(APPEND sources ${found})
+  endforeach()
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  add_library(${program}-parts STATIC ${sources})
+  target_include_directories(${program}-parts PUBLIC "${CMAKE_SOURCE_DIR}/src")
+  target_compile_options(${program}-parts PUBLIC -fno-sanitize=thread)
+  target_link_options(${program} PRIVATE -fno-sanitize=thread)
+  target_link_libraries(${program}-parts PUBLIC fmt::fmt Boost::json)
+  target_link_libraries(${program} PRIVATE ${program}-parts)
 endfunction()
 
 # Compiles several files of a target as one where the preset wants a quick build of everything:
