@@ -1,9 +1,7 @@
 #include "approved/manifest.h"
 
-#define TOML_EXCEPTIONS 0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +9,7 @@
 
 #include "base/beneath.h"
 #include "base/json.h"
+#include "config/toml_parser.h"
 #include "config/toml_text.h"
 
 namespace belljar::approved {

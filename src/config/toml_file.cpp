@@ -6,16 +6,8 @@
 #include <tuple>
 
 #include "config/schema.h"
+#include "config/toml_parser.h"
 #include "config/toml_text.h"
-
-// toml++ 3.3 asserts conditions that bad input violates, with NDEBUG it even lets the compiler
-// assume them; the code behind them reports the error correctly once both are off.
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_assert(true)
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_MAX_NESTED_VALUES 8
-#include <toml++/toml.h>
 
 namespace belljar::config {
 namespace {

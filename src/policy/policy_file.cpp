@@ -10,18 +10,11 @@
 #include "config/choice.h"
 #include "config/duration.h"
 #include "config/spelling.h"
+#include "config/toml_parser.h"
 #include "config/toml_text.h"
 #include "policy/builtin_profiles.h"
 #include "policy/policy_keys.h"
 #include "policy/scan_rules.h"
-
-// As in config/toml_file.cpp.
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_assert(true)
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_MAX_NESTED_VALUES 8
-#include <toml++/toml.h>
 
 namespace belljar::policy {
 namespace {
