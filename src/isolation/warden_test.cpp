@@ -18,11 +18,8 @@
 #include <thread>
 
 #include "base/id.h"
-#include "cgroup/test_cgroups.h"
-#include "isolation/test_init.h"
-#include "jar/landlock.h"
+#include "isolation/test_warden.h"
 #include "jar/pack_stream.h"
-#include "jar/scratch.h"
 
 namespace belljar::isolation {
 namespace {
@@ -32,153 +29,10 @@ using cgroup::read_number;
 using cgroup::read_words;
 using cgroup::TestCgroups;
 
-constexpr int kCouldNotStart = 2;
-constexpr int kStopped = 1;
-constexpr std::uint32_t kFirstUser = 1'800'000'000;
-
 bool is_readable(const Fd& fd) {
     pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
     return ::poll(&entry, 1, 0) == 1;
 }
-
-// The warden in a process of its own; the test plays the server and the keeper.
-class WardenTest : public testing::Test {
-   protected:
-    void SetUp() override {
-        if (::geteuid() != 0) {
-            GTEST_SKIP() << "jars can be made only by root";
-        }
-        cgroups.emplace();
-        host = describe_host();
-        jar::SocketPair sockets = jar::make_seqpacket_pair().value();
-        jar::SocketPair keepers = jar::make_seqpacket_pair().value();
-        warden = ::fork();
-        ASSERT_GE(warden, 0);
-        if (warden == 0) {
-            sockets.first.reset();
-            keepers.first.reset();
-            ::_exit(be_warden(std::move(sockets.second), std::move(keepers.second)));
-        }
-        server = std::move(sockets.first);
-        keeper = std::move(keepers.first);
-    }
-
-    void TearDown() override {
-        if (warden > 0) {
-            stop();
-        }
-        // What a keeper does after a warden that had to stop.
-        EXPECT_TRUE(!cgroups || cgroups->remove());
-    }
-
-    static int be_warden(Fd socket, const Fd& keeper_socket) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
-        const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-        ::dup2(nothing.get(), STDERR_FILENO);
-        const Log log("warden", LogLevel::Error);
-        auto made = Warden::create(std::move(socket), keeper_socket, log);
-        if (!made) {
-            return kCouldNotStart;
-        }
-        return (*made)->run() ? 0 : kStopped;
-    }
-
-    [[nodiscard]] HostMessage describe_host() const {
-        HostMessage message{};
-        message.mode = jar::Mode::Root;
-        message.first_user = kFirstUser;
-        message.user_count = 1000;
-        message.landlock_abi = jar::find_landlock_abi();
-        message.small_workspaces = 1;
-        message.init = to_host_path(test_init_path()).value();
-        message.scratch = to_host_path("/var/tmp").value();
-        for (const std::string& path : cgroups->paths()) {
-            message.trees.at(message.tree_count++) = to_host_path(path).value();
-        }
-        return message;
-    }
-
-    // What the keeper says; it is not heard of again unless it dies.
-    void tell_host() {
-        const auto said = std::as_bytes(std::span(&host, 1));
-        ASSERT_TRUE(jar::send_packet(keeper, said, {}));
-        keeper.reset();
-    }
-
-    void get_ready() {
-        tell_host();
-        const WardenMessage message = next();
-        ASSERT_TRUE(std::holds_alternative<ReadyMessage>(message));
-        ready = std::get<ReadyMessage>(message);
-    }
-
-    [[nodiscard]] bool holds(Layer layer) const { return (ready.layers & bit(layer)) != 0; }
-
-    WardenMessage next() {
-        pollfd entry{.fd = server.get(), .events = POLLIN, .revents = 0};
-        if (::poll(&entry, 1, 20'000) != 1) {
-            ADD_FAILURE() << "the warden says nothing";
-            return {};
-        }
-        Result<Packet> packet = jar::receive_packet(server);
-        Result<WardenMessage> message = packet ? decode_warden_message(packet->data)
-                                               : Result<WardenMessage>(fail(packet.error()));
-        EXPECT_TRUE(message) << message.error().describe();
-        return message.value_or(WardenMessage{});
-    }
-
-    void send_launch(const LaunchMessage& message, std::size_t descriptors = kGuestFdCount) {
-        const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-        const std::vector<int> numbers(descriptors, nothing.get());
-        ASSERT_TRUE(send_message(server, message, numbers));
-    }
-
-    static LaunchMessage launch_of(JarId jar, std::vector<std::string> arguments) {
-        return make_launch(jar, {.command = {.arguments = std::move(arguments)}}).value();
-    }
-
-    void expect_started(JarId jar) {
-        const WardenMessage message = next();
-        ASSERT_TRUE(std::holds_alternative<StartedMessage>(message)) << message.index();
-        EXPECT_EQ(std::get<StartedMessage>(message).jar, jar);
-    }
-
-    void expect_refused(JarId jar) {
-        const WardenMessage message = next();
-        ASSERT_TRUE(std::holds_alternative<FailedMessage>(message)) << message.index();
-        EXPECT_EQ(std::get<FailedMessage>(message).jar, jar);
-        EXPECT_EQ(std::get<FailedMessage>(message).step, Step::ReadMessage);
-    }
-
-    EndedMessage expect_ended(JarId jar) {
-        WardenMessage message = next();
-        while (std::holds_alternative<DeniedMessage>(message)) {
-            message = next();
-        }
-        EXPECT_TRUE(std::holds_alternative<EndedMessage>(message)) << message.index();
-        const auto* ended = std::get_if<EndedMessage>(&message);
-        EXPECT_EQ(ended != nullptr ? ended->jar : 0, jar);
-        return ended != nullptr ? *ended : EndedMessage{};
-    }
-
-    void expect_files_of(const std::string& program);
-
-    // Closes the socket, as a server that ends does; the warden's exit code.
-    int stop() {
-        server.reset();
-        int status = -1;
-        EXPECT_EQ(::waitpid(std::exchange(warden, -1), &status, 0) > 0, true);
-        EXPECT_TRUE(WIFEXITED(status)) << status;
-        return WEXITSTATUS(status);
-    }
-
-    std::optional<TestCgroups> cgroups;
-    HostMessage host{};
-    pid_t warden = -1;
-    Fd server;
-    Fd keeper;
-    ReadyMessage ready{};
-};
 
 TEST_F(WardenTest, SaysWhatHoldsAndEndsWithItsServer) {
     get_ready();
@@ -374,7 +228,12 @@ class SentFiles final : public jar::PackSink {
     std::string content;
 };
 
-void WardenTest::expect_files_of(const std::string& program) {
+class FilesWardenTest : public WardenTest {
+   protected:
+    void expect_files_of(const std::string& program);
+};
+
+void FilesWardenTest::expect_files_of(const std::string& program) {
     get_ready();
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -404,12 +263,12 @@ void WardenTest::expect_files_of(const std::string& program) {
     EXPECT_EQ(stop(), 0);
 }
 
-TEST_F(WardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
+TEST_F(FilesWardenTest, ARunThatKeepsFilesHasTheTimeToSendThem) {
     expect_files_of("echo kept > x; while :; do :; done");
 }
 
 // Where the kernel does not keep its signals from init, they stand in the queue of init's own.
-TEST_F(WardenTest, AGuestThatSendsSignalsToItsInitEndsInTimeAllTheSame) {
+TEST_F(FilesWardenTest, AGuestThatSendsSignalsToItsInitEndsInTimeAllTheSame) {
     host.landlock_abi = 0;
     expect_files_of(
         "echo kept > x; for n in 1 2 3; do while :; do kill -TERM 1; done & done; wait");
@@ -692,154 +551,6 @@ TEST_F(WardenTest, NoTwoJarsHaveTheSameUser) {
     };
     EXPECT_TRUE(becomes_true(launches, std::chrono::seconds(20)));
     EXPECT_EQ(expect_ended(4).exited, 1U);
-    EXPECT_EQ(stop(), 0);
-}
-
-// Without namespaces, as in a container that allows none.
-class NestedWardenTest : public WardenTest {
-   protected:
-    void SetUp() override {
-        WardenTest::SetUp();
-        if (IsSkipped()) {
-            return;
-        }
-        scratch = testing::TempDir() + "warden-test-" + random_hex(4);
-        ASSERT_TRUE(std::filesystem::create_directory(scratch));
-        ASSERT_EQ(::chmod(scratch.c_str(), 0755), 0);
-        host.mode = jar::Mode::Nested;
-        host.scratch = to_host_path(scratch).value();
-    }
-
-    void TearDown() override {
-        WardenTest::TearDown();
-        if (!scratch.empty()) {
-            EXPECT_TRUE(std::filesystem::is_empty(scratch));
-            std::filesystem::remove_all(scratch);
-        }
-    }
-
-    // Below the warden's own directory.
-    [[nodiscard]] std::size_t directories_of_jars() const {
-        const std::filesystem::directory_iterator own(scratch);
-        const std::filesystem::directory_iterator jars(own->path());
-        return static_cast<std::size_t>(std::distance(begin(jars), end(jars)));
-    }
-
-    std::string scratch;
-};
-
-TEST_F(NestedWardenTest, SaysWhatDoesNotHold) {
-    get_ready();
-    EXPECT_EQ(ready.mode, jar::Mode::Nested);
-    for (const Layer layer : {Layer::Namespaces, Layer::ReadOnlyRoot, Layer::DiskQuota}) {
-        EXPECT_FALSE(holds(layer)) << bit(layer);
-    }
-    EXPECT_TRUE(holds(Layer::Seccomp));
-    EXPECT_EQ(stop(), 0);
-}
-
-// Nobody is born in a cgroup there, and each has to join all of them.
-TEST_F(NestedWardenTest, AJarIsInAllOfItsCgroups) {
-    get_ready();
-    send_launch(launch_of(1, {"/bin/sleep", "1000"}));
-    expect_started(1);
-    const auto init = read_number(fmt::format("/proc/{0}/task/{0}/children", warden));
-    const std::string joined =
-        read_file(fmt::format("/proc/{}/cgroup", init), kibibytes(64)).value();
-    for (const std::string& path : cgroups->paths()) {
-        const std::filesystem::path own = std::filesystem::path(path) / "jar-1";
-        const std::string name = own.parent_path().filename().string() + "/jar-1\n";
-        EXPECT_EQ(joined.find(name) != std::string::npos, std::filesystem::exists(own)) << joined;
-    }
-    EXPECT_EQ(stop(), 0);
-}
-
-TEST_F(NestedWardenTest, NothingOutlivesAJar) {
-    get_ready();
-    for (JarId jar = 1; jar <= 3; ++jar) {
-        send_launch(launch_of(jar, {"/bin/sh", "-c",
-                                    "mkdir -p a/b/c; echo x > a/b/c/d; chmod 0 a/b/c a/b;"
-                                    "setsid sleep 1000 & exit 4"}));
-        expect_started(jar);
-        const EndedMessage ended = expect_ended(jar);
-        EXPECT_EQ(WEXITSTATUS(ended.wait_status), 4);
-    }
-    EXPECT_TRUE(
-        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
-    EXPECT_EQ(stop(), 0);
-}
-
-// More than are removed at once.
-TEST_F(NestedWardenTest, FilesThatInitDidNotRemoveAreRemoved) {
-    get_ready();
-    send_launch(launch_of(1, {"/usr/bin/python3", "-c",
-                              "import time\n"
-                              "for number in range(5000): open(f'file-{number}', 'w').close()\n"
-                              "print('there', flush=True)\n"
-                              "time.sleep(1000)"}));
-    expect_started(1);
-    const auto files = [this] {
-        const std::filesystem::directory_iterator own(scratch);
-        const std::filesystem::directory_iterator made(own->path() / "jar-1" / jar::kWorkspaceName);
-        return std::distance(begin(made), end(made)) == 5000;
-    };
-    ASSERT_TRUE(becomes_true(files, std::chrono::seconds(20)));
-    const auto init =
-        static_cast<pid_t>(read_number(fmt::format("/proc/{0}/task/{0}/children", warden)));
-    ASSERT_EQ(::kill(init, SIGKILL), 0);
-    expect_ended(1);
-    EXPECT_TRUE(
-        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
-    EXPECT_EQ(stop(), 0);
-}
-
-TEST_F(NestedWardenTest, AServerThatGoesAwayTakesItsJarsWithIt) {
-    get_ready();
-    send_launch(launch_of(1, {"/bin/sh", "-c", "setsid sleep 1000 & exec sleep 1000"}));
-    expect_started(1);
-    send_launch(launch_of(2, {"/bin/sleep", "1000"}));
-    EXPECT_EQ(stop(), 0);
-}
-
-TEST_F(NestedWardenTest, AWardenThatHasToStopLeavesNothing) {
-    get_ready();
-    send_launch(launch_of(1, {"/bin/sh", "-c", "while :; do mkdir -p a/b/c; > a/b/d; done"}));
-    expect_started(1);
-    ASSERT_TRUE(send_message(server, ConfigureMessage{}));
-    EXPECT_EQ(stop(), kStopped);
-}
-
-std::size_t count_processes(uid_t user) {
-    std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-        count += read_number(entry.path() / "status", "Uid:") == user ? 1 : 0;
-    }
-    return count;
-}
-
-TEST_F(NestedWardenTest, WhatForksOnAndOnEndsWithItsJar) {
-    host.tree_count = 0;
-    host.user_count = 1;
-    host.first_user += 100'000 + static_cast<std::uint32_t>(::getpid());
-    get_ready();
-    const std::string bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass";
-    LaunchMessage message = launch_of(1, {"/usr/bin/python3", "-c", bomb});
-    message.timeout_nanoseconds = 500'000'000;
-    send_launch(message);
-    expect_started(1);
-    EXPECT_EQ(expect_ended(1).kill_reason, KillReason::Deadline);
-    EXPECT_EQ(stop(), 0);
-    EXPECT_EQ(count_processes(host.first_user), 0U);
-}
-
-TEST_F(NestedWardenTest, AJarThatCannotBeMadeLeavesNoDirectory) {
-    host.init = to_host_path("/dev/null").value();  // can be opened but not executed
-    get_ready();
-    send_launch(launch_of(1, {"/bin/true"}));
-    const WardenMessage message = next();
-    EXPECT_FALSE(std::holds_alternative<StartedMessage>(message)) << message.index();
-    EXPECT_TRUE(
-        becomes_true([this] { return directories_of_jars() == 0; }, std::chrono::seconds(20)));
     EXPECT_EQ(stop(), 0);
 }
 
