@@ -27,8 +27,9 @@ SOURCES = ("*.h", "*.cpp", "*.py", "*.sh", "*.js", "*.mjs", "*.ts", "*.tsx", "*.
            ".ci/run", "*CMakeLists.txt")
 VAGUE_NAMES = {"util", "utils", "utility", "common", "core", "misc", "helper", "helpers"}
 EXCEPTIONS = "tools/check/style_exceptions.toml"
-# Macros by which a header sets up the library that it brings.
+# Macros by which a header sets up the library that it brings, and that nobody else includes.
 SETTINGS = {"src/config/toml_parser.h": "TOML_"}
+BROUGHT = {"toml++/toml.h": "src/config/toml_parser.h"}
 
 
 @dataclasses.dataclass
@@ -98,11 +99,14 @@ def check_folder_readmes():
 
 
 def check_macros():
-    """Macros begin with BJ_, and few of them are used outside of the file that defines them."""
+    """Macros begin with BJ_, few are used outside of their file; a library comes as it was set up."""
     texts = {path: repository.read(path) for path in repository.files("src/*.h", "src/*.cpp",
                                                                      "apps/*.h", "apps/*.cpp")}
     public = set()
     for path, text in texts.items():
+        for name in re.findall(r"^\s*#\s*include\s+<([^>]+)>", text, re.MULTILINE):
+            if BROUGHT.get(name, str(path)) != str(path):
+                yield f"{path}: {name} is included through {BROUGHT[name]}"
         for name in re.findall(r"^\s*#\s*define\s+(\w+)", text, re.MULTILINE):
             if not name.startswith("BJ_"):
                 if path.suffix == ".h" and not name.startswith(SETTINGS.get(str(path), "BJ_")):
