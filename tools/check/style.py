@@ -99,7 +99,7 @@ def check_folder_readmes():
 
 
 def check_macros():
-    """Macros begin with BJ_, few are used outside of their file; a library comes as it was set up."""
+    """Macros begin with BJ_, few are used elsewhere; a library comes as it was set up."""
     texts = {path: repository.read(path) for path in repository.files("src/*.h", "src/*.cpp",
                                                                      "apps/*.h", "apps/*.cpp")}
     public = set()
